@@ -243,7 +243,7 @@ function address(option: string, text: string): Address {
   return { host, port }
 }
 
-/** The port after that of the API, unless one is given. */
+/** Returns the given address, or else the port after that of the API. */
 function peer(text: string | undefined, listen: Address): Address {
   return text === undefined || text === ''
     ? { ...listen, port: listen.port === 0 ? 0 : listen.port + 1 }

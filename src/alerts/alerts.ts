@@ -280,8 +280,8 @@ export class Alerts implements AlertsActor {
 }
 
 /**
- * Whether every node sees the condition, so that one of them reports it. Only a node itself can report that it has no
- * majority.
+ * Returns whether every node sees the condition, so that one of them reports it. Only a node itself can report that it
+ * has no majority.
  */
 function isOfCluster({ when }: AlertRule, { object, key }: Pick<Met, 'object' | 'key'>): boolean {
   const { type } = when

@@ -15,8 +15,8 @@ export interface ClusterView {
 }
 
 /**
- * Whether this node reports what concerns the whole cluster: that is the node, of those that can be reached, that
- * joined first. A node without a majority leaves it to the others.
+ * Returns whether this node reports what concerns the whole cluster: the reachable node that joined first does. A node
+ * without a majority leaves that to the others.
  */
 export function isSpeaker(view: ClusterView | undefined): boolean {
   if (view === undefined) return true

@@ -19,7 +19,7 @@ function weightOf(parameters: readonly string[]): number {
   return value === undefined ? 0 : Number(value)
 }
 
-/** Whether the client prefers this form to JSON. A client that does not name it gets JSON. */
+/** Returns whether the client prefers this form to JSON. A client that does not name it gets JSON. */
 export function prefers(type: 'text/csv' | 'text/html', accept: string): boolean {
   if (accept === '' || accept === '*/*') return false
   const weights = weightsOf(accept)

@@ -2,7 +2,7 @@ import { nameBasedId } from '../base/ids.ts'
 import type { Catalog } from '../context/catalog.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** The id by which roles grant an endpoint: stable across versions as long as method and path are. */
+/** Returns the id by which roles grant an endpoint: stable across versions as long as method and path are. */
 export function endpointId(endpoint: { readonly method: string; readonly path: string }): string {
   return nameBasedId(`${endpoint.method} ${endpoint.path}`)
 }

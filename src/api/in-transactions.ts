@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Whether a request in a transaction is answered by the node that holds the transaction, whichever node receives it: it
- * concerns the transaction's edits, and not a node's machine.
+ * Returns whether a request in a transaction is answered by the node that holds the transaction, whichever node
+ * receives it: it concerns the transaction's edits, and not a node's machine.
  */
 export const followsTransaction = (endpoint: Endpoint): boolean => {
   const { access, outsideTransactions, effect, path, answeredByAny } = endpoint

@@ -5,7 +5,7 @@ export type WhenNull = Readonly<Record<string, unknown>>
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Whether the schema itself accepts null; one without keywords accepts everything. */
+/** Returns whether the schema itself accepts null; one without keywords accepts everything. */
 function takesNull(schema: TSchema): boolean {
   const { anyOf, type, enum: values } = schema as { anyOf?: TSchema[]; type?: unknown; enum?: unknown }
   return anyOf?.some(takesNull) ?? (type === 'null' || (type === undefined && values === undefined))

@@ -278,7 +278,7 @@ function partsOf(node: Json, here: string): readonly (readonly [unknown, string]
   })
 }
 
-/** Whether a keyword is beside a reference, and so irrelevant to the comparison. */
+/** Returns whether a keyword is beside a reference, and so irrelevant to the comparison. */
 const isBeside = (key: string, value: unknown, isSchema: boolean): boolean =>
   key === 'default' ? isSchema : (key === 'description' || key === 'title') && typeof value === 'string'
 

@@ -46,7 +46,7 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
     this.#clock = clock
   }
 
-  /** Whether this refusal gets its own entry; otherwise it is counted. */
+  /** Returns whether this refusal gets its own entry; otherwise it is counted. */
   isOwnEntry(key: string, entry: E): boolean {
     const caller = this.#caller(key)
     if (caller.left > 0) {

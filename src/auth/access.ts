@@ -152,7 +152,7 @@ export class AccessControl {
       : { rights, sessionId }
   }
 
-  /** Unix time in ms; 0 if the proof is no longer valid, or is not a user's or program's token. */
+  /** Returns the Unix time in ms; 0 if the proof is no longer valid, or is not a user's or program's token. */
   expiryOf(proof: string | Vouched): number {
     if (typeof proof !== 'string') return 0
     return ApiTokens.isOne(proof) ? this.#apiTokens.expiryOf(proof) : this.sessions.expiryOf(proof)
@@ -185,8 +185,8 @@ export class AccessControl {
   }
 
   /**
-   * Whether the caller may use the named endpoint; a token allows no more than it was made for. A confined right counts
-   * only together with `touched`.
+   * Returns whether the caller may use the named endpoint; a token allows no more than it was made for. A confined
+   * right counts only together with `touched`.
    */
   may(asking: Caller, endpoint: string, touched?: Touched): boolean {
     const place = this.#placeOf(endpoint)
@@ -209,7 +209,8 @@ export class AccessControl {
   }
 
   /**
-   * Whether any right of the caller is confined. True for a caller without rights, so that all of its edits are judged.
+   * Returns whether any right of the caller is confined. True for a caller without rights, so that all of its edits are
+   * judged.
    */
   isConfined(asking: Caller): boolean {
     const rights = this.#rightsOf(asking)

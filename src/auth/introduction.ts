@@ -20,7 +20,7 @@ export interface Introduction {
 /** Why a user is not admitted, as far as the caller has to know. */
 type NotLetIn = 'off' | 'unmapped' | 'disabled' | 'taken'
 
-/** The settings on which the claims depend. If they change, earlier claims are void. */
+/** Returns the settings on which the claims depend. If they change, earlier claims are void. */
 const sourceOf = ({ issuer, clientId, emailClaim, groupsClaim }: OidcConfig) =>
   JSON.stringify([issuer, clientId, emailClaim, groupsClaim])
 
@@ -65,7 +65,9 @@ export function introduced(view: ConfigView, { email, source, groups }: Introduc
   return { id: idOf(email), name: email, disabled: false, groups: [], roles }
 }
 
-/** Whether the name is taken: two users must not share one name in the audit log, and a disabled user stays out. */
+/**
+ * Returns whether the name is taken: two users must not share one name in the audit log, and a disabled user stays out.
+ */
 function takenBy(view: ConfigView, email: string): 'disabled' | 'taken' | undefined {
   const local = localUser(view, email)
   if (local !== undefined) return local.disabled ? 'disabled' : 'taken'

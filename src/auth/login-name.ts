@@ -30,5 +30,5 @@ export function bareName(name: string): string {
 /** Folded names by which revisions and the audit log call the daemon, and callers on its own socket. */
 const OF_THE_DAEMON: ReadonlySet<string> = new Set(['fulcrum', 'system', 'demo', 'localroot'])
 
-/** Whether a user with this name could be taken for the daemon. */
+/** Returns whether a user with this name could be taken for the daemon. */
 export const isReservedName = (name: string): boolean => OF_THE_DAEMON.has(folded(name))

@@ -183,7 +183,7 @@ export class Login implements LoginActor {
     return { kind: 'unjudged' }
   }
 
-  /** Whether the name belongs to a local user, or to a disabled user under another spelling. */
+  /** Returns whether the name belongs to a local user, or to a disabled user under another spelling. */
   #isTaken(name: string): boolean {
     const { running } = this.#parts
     if (localUser(running, name) !== undefined) return true

@@ -70,7 +70,7 @@ export class Owed<V> {
   }
 }
 
-/** The refusal for sessions and tokens that ended without a quorum. */
+/** Returns the refusal for sessions and tokens that ended without a quorum. */
 export const endedHere = () =>
   new ApiError(
     'NO_QUORUM',

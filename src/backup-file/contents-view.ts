@@ -6,7 +6,7 @@ import {
   type SectionRecords,
 } from '../model/sections.ts'
 
-/** A configuration view of lists of records: absent sections are those of `base`, or empty. */
+/** Returns a configuration view of lists of records: absent sections are those of `base`, or empty. */
 export function contentsView(contents: SectionContents, base?: ConfigView): ConfigView {
   const sections = new Map<SectionName, { byId: ReadonlyMap<string, unknown>; list: readonly unknown[] }>()
   for (const name of SECTION_NAMES) {

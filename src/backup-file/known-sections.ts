@@ -12,7 +12,7 @@ export interface KnownSection {
   readonly data: SectionData
 }
 
-/** Whether the file was written before this section existed. */
+/** Returns whether the file was written before this section existed. */
 function isBefore(file: SectionsOfFile, { cameWith }: BackupSection): boolean {
   const sibling = cameWith === undefined ? undefined : file.sections[cameWith.name]
   return cameWith !== undefined && sibling !== undefined && sibling.version < cameWith.version

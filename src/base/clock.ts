@@ -3,9 +3,9 @@ import { uptime } from 'node:os'
 
 /** Time as a dependency, so that tests can control it. */
 export interface Clock {
-  /** Wall clock, milliseconds since the Unix epoch. */
+  /** Returns the wall clock, in milliseconds since the Unix epoch. */
   now_ms(): number
-  /** Monotonic milliseconds; only differences mean anything. */
+  /** Returns monotonic milliseconds; only differences mean anything. */
   monotonic_ms(): number
 }
 

@@ -35,8 +35,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * Whether connections to user-supplied names must not go to this address: it is this machine, or a service for machines
- * only.
+ * Returns whether connections to user-supplied names must not go to this address: it is this machine, or a service for
+ * machines only.
  */
 export function isInward(address: string, allowsLoopback: boolean): boolean {
   const family = familyOf(address)

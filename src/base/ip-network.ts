@@ -87,7 +87,7 @@ export function networkText(network: Network): string {
   return `${ipText(network)}/${network.prefix}`
 }
 
-/** Whether `inner` lies completely in `outer`. */
+/** Returns whether `inner` lies completely in `outer`. */
 export function contains(outer: Network, inner: Network): boolean {
   if (outer.family !== inner.family || outer.prefix > inner.prefix) return false
   return networkOf(outer).value === networkOf({ ...inner, prefix: outer.prefix }).value

@@ -67,7 +67,7 @@ export class JsonBuffer {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** Whether the contents equal these bytes. */
+  /** Returns whether the contents equal these bytes. */
   equals(bytes: Uint8Array): boolean {
     return bytes.length === this.#length && this.#bytes.compare(bytes, 0, bytes.length, 0, this.#length) === 0
   }
@@ -260,7 +260,7 @@ export function ascii(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** Whether the bytes are an integer in JSON: anything else is quoted, whatever the other side sends. */
+/** Returns whether the bytes are an integer in JSON: anything else is quoted, whatever the other side sends. */
 export function isJsonInteger(bytes: Uint8Array, from: number, to: number): boolean {
   const first = bytes[from] === MINUS ? from + 1 : from
   if (first === to || (bytes[first] === DIGIT_ZERO && first + 1 < to)) return false

@@ -7,7 +7,7 @@ const LONG = 200
 const partOf = (schema: TSchema, name: string): unknown => Reflect.get(schema, name)
 const isSchema = (value: unknown): value is TSchema => typeof value === 'object' && value !== null
 
-/** Whether a value of this schema may contain lists or records. */
+/** Returns whether a value of this schema may contain lists or records. */
 export function holdsLists(schema: TSchema): boolean {
   const { type, anyOf, properties, patternProperties } = schema as Readonly<Record<string, unknown>>
   const inner = [anyOf, properties, patternProperties].flatMap((parts) => Object.values(Object(parts) as object))

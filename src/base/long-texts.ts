@@ -3,7 +3,7 @@ import { turn } from './turns.ts'
 /** In UTF-16 units. */
 const SHORT_MAX = 256 * 1_024
 
-/** Whether work on the text would block the event loop. */
+/** Returns whether work on the text would block the event loop. */
 export const isLong = (text: string): boolean => text.length > SHORT_MAX
 
 /**

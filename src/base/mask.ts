@@ -10,7 +10,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return inOrder.reduce((left, secret) => left.replaceAll(secret, MASK), text)
 }
 
-/** The problem with a mask that is sent although there is nothing to keep. */
+/** Returns the problem with a mask that is sent although there is nothing to keep. */
 export const unstored = (field: string): FieldProblem => ({
   field,
   code: 'PASSWORD_NOT_STORED',

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether two texts are equal, in a time that does not depend on where they differ: for secrets and their derivatives.
+ * Returns whether two texts are equal, in a time that does not depend on where they differ: for secrets and their
+ * derivatives.
  */
 export function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]

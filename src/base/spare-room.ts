@@ -8,7 +8,7 @@ const MIB = 1024 * 1024
 const SPARE_BYTES = 256 * MIB
 const SPARE_PART = 0.05
 
-/** Whether the disk of the folder has enough free space left after writing this many bytes. */
+/** Returns whether the disk of the folder has enough free space left after writing this many bytes. */
 export async function leavesRoom(folder: string, bytes: number): Promise<boolean> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return bavail * bsize - bytes >= Math.min(SPARE_BYTES, blocks * bsize * SPARE_PART)

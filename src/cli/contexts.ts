@@ -161,8 +161,8 @@ export const socketPathOf = (url: string): string | undefined =>
   isSocket(url) ? url.slice(SOCKET_SCHEME.length) : undefined
 
 /**
- * Whether the socket belongs to this account: one that anybody could have created is not trusted, and another account's
- * cannot be opened.
+ * Returns whether the socket belongs to this account: one that anybody could have created is not trusted, and another
+ * account's cannot be opened.
  */
 function isOwnSocket(path: string): boolean {
   try {

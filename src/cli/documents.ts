@@ -13,7 +13,7 @@ const ENDINGS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json'])
 /** Keys with a single value; every other key is a section, whose records have names. */
 const WHOLE: ReadonlySet<string> = new Set(['$schema', 'version', 'owner', 'syslogServers', 'l7Raw'])
 
-/** Whether it is a record, and not a setting with a single value. */
+/** Returns whether the entry is a record, and not a setting with a single value. */
 export const isRecord = ({ resource }: { readonly resource: string }): boolean => !WHOLE.has(resource)
 
 /** Returns the number of records in a document. */

@@ -105,7 +105,7 @@ function means(values: readonly (number | null)[], parts: number): readonly (num
   return Array.from({ length: parts }, (_, part) => meanOf(values.slice(start(part), start(part + 1))))
 }
 
-/** Mean of the known values; null if there are none. */
+/** Returns the mean of the known values; null if there are none. */
 export function meanOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length

@@ -15,7 +15,7 @@ import { Run, type Surroundings } from './command.ts'
 import { Failure } from './failure.ts'
 import { printableLines } from './output.ts'
 
-/** The command line; each group adds its own commands. */
+/** Returns the command line; each group adds its own commands. */
 function createProgram(run: Run): Command {
   const { terminal } = run
   const program = new Command('fulcrum')

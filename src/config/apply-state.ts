@@ -25,7 +25,7 @@ export function applyState(
   return { state: 'waiting', ...made, confirmBy: unconfirmed.confirmBy, secondsLeft: secondsLeft(deadline, clock) }
 }
 
-/** Seconds until an apply is taken back; 0 after a reboot, which ends the waiting. */
+/** Returns the seconds until an apply is taken back; 0 after a reboot, which ends the waiting. */
 export function secondsLeft(deadline: Deadline | undefined, clock: Pick<MachineClock, 'uptime_ms' | 'bootId'>): number {
   const left_ms = deadline?.bootId === clock.bootId ? deadline.uptime_ms - clock.uptime_ms() : 0
   return Math.max(0, Math.ceil(left_ms / 1000))

@@ -34,7 +34,7 @@ interface Parts {
 }
 
 const HERE = Type.Object({ state: Type.Enum(['idle', 'applying', 'waiting']), revision: Type.Integer() })
-/** Whether another node's answer is such a report. */
+/** Returns whether another node's answer is an `AppliedHere`. */
 export const isAppliedHere = (answer: unknown): answer is AppliedHere => validatorOf(HERE).Check(answer)
 
 /** Long enough that many pollers cost no more than one, and short enough that no node appears to lag behind. */

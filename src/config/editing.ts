@@ -9,7 +9,7 @@ import { isOfAccess, type May } from './needed-rights.ts'
 import type { Joined } from './transactions.ts'
 import { configView } from './views.ts'
 
-/** The author and endpoint of an edit, and the time. */
+/** Returns the author and endpoint of an edit, and the time. */
 export const originOf = (actor: string, endpoint: string, clock: Clock): Origin => ({
   actor,
   endpoint,

@@ -50,7 +50,7 @@ export interface Enacted {
   takeBack(why: string, output: string): Promise<ApiError>
 }
 
-/** Whether the step can fall back on a reload. */
+/** Returns whether the step can fall back on a reload. */
 const isRuntime = (step: Step | undefined): boolean => step?.kind === 'run' && step.isRuntime === true
 
 /**

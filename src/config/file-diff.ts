@@ -8,7 +8,8 @@ const CONTEXT = 3
 const BLOCK = 4096
 
 /**
- * A unified diff. When a minimal one takes too long, everything between the first and the last difference is one hunk.
+ * Returns a unified diff. When a minimal one takes too long, everything between the first and the last difference is
+ * one hunk.
  */
 export function fileDiff(path: string, before: string, after: string): string {
   const { from, till } = differing(before, after)

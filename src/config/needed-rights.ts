@@ -183,8 +183,8 @@ const referencesOf = (section: SectionName, record: unknown) => SECTIONS[section
 type Find = (section: SectionName, id: string) => unknown
 
 /**
- * Whether one of the changes says who may log in, how, or with which rights: such changes are applied and discarded
- * together.
+ * Returns whether one of the changes says who may log in, how, or with which rights: such changes are applied and
+ * discarded together.
  */
 export const isOfAccess = (changes: readonly { readonly section: string }[]): boolean =>
   changes.some((change) => ACCESS_SECTIONS.has(sectionOf(change)))

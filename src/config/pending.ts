@@ -102,7 +102,7 @@ interface PendingParts {
 /** How long computed warnings are kept for callers that only glance at them. */
 const WARNINGS_MS = 10_000
 
-/** The operations on pending changes that the API offers. */
+/** Returns the operations on pending changes that the API offers. */
 export function createPending({ store, born, membership, drivers, clock, engine }: PendingParts): PendingReader {
   const nodeIds = () => [born, ...(membership.others?.members() ?? []).map(({ id }) => id)]
   const pending = new PendingChanges(store, drivers, nodeIds, () => clock.now_ms())

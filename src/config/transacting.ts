@@ -9,7 +9,7 @@ interface Parts {
   readonly clock: Clock
 }
 
-/** The operations on transactions that the API offers. */
+/** Returns the operations on transactions that the API offers. */
 export function createTransacting({ transactions, editing, clock }: Parts): TransactionsActor {
   return {
     list: () => transactions.list(),

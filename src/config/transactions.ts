@@ -30,7 +30,7 @@ export interface Holders {
   readonly hasQuorum: boolean
   /** Returns the name of a node of the cluster, including this one; undefined if no node has the id. */
   nameOf(nodeId: string): string | undefined
-  /** Whether the other node answers this one. */
+  /** Returns whether the other node answers this one. */
   isReachable(nodeId: string): boolean
 }
 

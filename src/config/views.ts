@@ -49,7 +49,8 @@ function recordsIn<N extends SectionName>(section: N, list: readonly StoredRecor
 }
 
 /**
- * A view of running with `changes` applied, unaffected by later staging. Running itself cannot change during an apply.
+ * Returns a view of running with `changes` applied, unaffected by later staging. Running itself cannot change during an
+ * apply.
  */
 export function frozenView(running: RecordReader, changes: readonly Change[]): ConfigView {
   const base = configView(running)
@@ -94,7 +95,7 @@ export function sideOf(changes: readonly Change[], side: 'before' | 'after'): re
   }))
 }
 
-/** A view of running with the records that an unfinished apply attempted. */
+/** Returns a view of running with the records that an unfinished apply attempted. */
 export function attemptedView(running: RecordReader, attempted: readonly RecordChangeValue[]): ConfigView {
   return frozenView(
     running,

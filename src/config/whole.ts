@@ -27,7 +27,7 @@ function refuseTooMany(contents: SectionContents): void {
   })
 }
 
-/** The writes that make whole sections hold exactly these records; refuses too many. */
+/** Yields the writes that make whole sections hold exactly these records; refuses too many. */
 export function* replacements(view: ConfigView, contents: SectionContents): Generator<Write, void> {
   refuseTooMany(contents)
   for (const section of SECTION_NAMES) yield* replaced(view, section, contents[section])

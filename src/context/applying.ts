@@ -100,7 +100,7 @@ export interface Applied {
 
 export interface ApplyReader {
   readonly state: ApplyState
-  /** This node first. */
+  /** Returns all nodes, this node first. */
   nodes(): Promise<readonly NodeApplied[]>
 }
 export interface ApplyActor extends ApplyReader {

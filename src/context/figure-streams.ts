@@ -2,7 +2,7 @@ import type { Stream } from './rendered.ts'
 
 /** Live figures of both layers, as they change. */
 export interface FigureStreamsReader {
-  /** Whether an object of this node has the id. */
+  /** Returns whether an object of this node has the id. */
   has(id: string): boolean
   /**
    * Streams the current figures, then the changes each second; with a known `lastId`, only the changes since. Without

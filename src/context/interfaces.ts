@@ -4,6 +4,6 @@ import type { NetworkInterface } from '../model/machine-facts.ts'
 export interface InterfacesReader {
   /** Ids of all nodes; without a cluster, of this one. */
   nodeIds(): readonly string[]
-  /** The interfaces of one node; undefined if it does not answer within two seconds. */
+  /** Returns the interfaces of one node; undefined if it does not answer within two seconds. */
   of(nodeId: string): Promise<readonly NetworkInterface[] | undefined>
 }

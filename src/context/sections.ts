@@ -6,7 +6,7 @@ export interface SectionReader<N extends SectionName> {
   find(id: string): SectionRecords[N] | undefined
   /** Like `get` for a record that need not exist; If-Match never matches a missing one. */
   settings(id: string): SectionRecords[N] | undefined
-  /** All records of the candidate, ordered by id. */
+  /** Returns all records of the candidate, ordered by id. */
   list(): readonly SectionRecords[N][]
 }
 

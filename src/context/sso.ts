@@ -13,7 +13,7 @@ export interface SsoReader {
    * and waits for the result.
    */
   begin(isForPage: boolean): { readonly location: string; readonly cookie: string }
-  /** Metadata of this service provider, XML. */
+  /** Returns the metadata of this service provider, as XML. */
   metadata(): Promise<string>
 }
 export interface Sso extends SsoReader {

@@ -98,7 +98,7 @@ export class Events implements EventsReader {
     }
   }
 
-  /** Event for clients that can no longer get some events. */
+  /** Returns the event for clients that can no longer get some events. */
   #gap() {
     const message = 'Some events since your last one are not kept any more; read again what you need to know'
     return { id: this.lastId, kind: 'reset', data: { message } }

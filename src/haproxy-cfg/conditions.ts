@@ -174,7 +174,7 @@ function tidy({ match, ...condition }: Condition & { readonly match: string }): 
 
 const HOST_FETCH = /^(?:req[._])?hdr(?:_\w+)?\(host(?:,1)?\)$/i
 
-/** Whether the line compares the host of a request with a text that has a port. */
+/** Returns whether the line compares the host of a request with a text that has a port. */
 const asksForPort = (words: readonly string[]): boolean =>
   words.some((word) => HOST_FETCH.test(word)) && words.some((word) => /^[a-z0-9.-]+:\d+$/i.test(word))
 

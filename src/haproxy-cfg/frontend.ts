@@ -283,8 +283,8 @@ function add(
 }
 
 /**
- * Whether it applies to all requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or every request of a port
- * without TLS.
+ * Returns whether the condition applies to all requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or every
+ * request of a port without TLS.
  */
 const isWithoutTls = (condition: readonly string[]): boolean =>
   /^$|^if !\s?\{ ssl_fc \}$|^unless \{ ssl_fc \}$/.test(condition.join(' '))

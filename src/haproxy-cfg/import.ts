@@ -311,7 +311,7 @@ const isOfStats = ({ words: [word] }: Line) => word === 'stats'
 
 const isOfWay = ({ words: [word = ''] }: Line) => word === 'use_backend' || word === 'default_backend'
 
-/** Whether a section shows only statistics, or nothing. */
+/** Returns whether a section shows only statistics, or nothing. */
 const isIdle = ({ rules, fields }: FrontendDraft, { servers }: BackendDraft): boolean =>
   servers.length === 0 &&
   fields['defaultBackendId'] === undefined &&
@@ -353,7 +353,7 @@ function takenBy(takers: readonly (() => void)[]): string | undefined {
 
 /** The options of a proxy that have a handler. */
 const OPTIONS: ReadonlySet<string> = new Set(['forwardfor', 'httpchk', 'tcp-check'])
-/** Whether a handler of some kind of proxy exists for the line. */
+/** Returns whether a handler of some kind of proxy exists for the line. */
 const isTaken = ({ words: [word = '', name = ''] }: Line): boolean =>
   word === 'option' ? OPTIONS.has(name) : FRONTEND.has(word) || BACKEND.has(word)
 
@@ -365,7 +365,7 @@ const FRONT_TIMEOUTS: ReadonlySet<string> = new Set([
   'tarpit',
 ])
 
-/** Whether a line of defaults is only for the other kind of proxy. */
+/** Returns whether a line of defaults is only for the other kind of proxy. */
 function isOfOther(
   { words: [word = '', name = ''] }: Line,
   { isFront, isBack }: Record<'isFront' | 'isBack', boolean>,

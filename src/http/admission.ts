@@ -55,7 +55,7 @@ export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights
       (rights?.granted[index] ?? 0) !== 0
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
-/** Whether the caller is known at all, whatever its rights. */
+/** Returns whether the caller is known at all, whatever its rights. */
 export function isSomebody(incoming: Incoming, authenticate: Authenticate): boolean {
   const proof = proofOf(incoming)
   return proof !== undefined && !(authenticate(proof) instanceof ApiError)

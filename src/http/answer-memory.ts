@@ -158,7 +158,7 @@ function formOf(request: Wishing): string {
   return accept === '' ? encoding : `${encoding}\n${accept}`
 }
 
-/** Whether another request may get the same answer. */
+/** Returns whether another request may get the same answer. */
 export function isKeepable({ status, isTransient, hold, slices, stream, relayed, isOfNow }: Answer): boolean {
   const isBrief = isTransient === true && hold === undefined
   return status === 200 && !isBrief && isOfNow !== true && (slices ?? stream ?? relayed) === undefined

@@ -82,7 +82,10 @@ export function toldBy(work: Deeds | undefined): Deeds {
 /** Public endpoints that log a user in. */
 const LOGINS: ReadonlySet<string> = new Set(['auth.login', 'saml.acs', 'saml.token', 'oidc.callback', 'oidc.token'])
 
-/** Whether the audit log has an entry for it: every attempt to change something or to see a secret, and every login. */
+/**
+ * Returns whether the audit log has an entry for its requests: every attempt to change something or to see a secret,
+ * and every login.
+ */
 export function isAudited({ access, method, name, reveals }: Endpoint): boolean {
   if (access === 'public') return LOGINS.has(name)
   return method !== 'GET' || reveals

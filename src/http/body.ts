@@ -12,7 +12,9 @@ const PUBLIC_BODY_BYTES_MAX = 8 * 1024
 /** Parses a large body without blocking other requests; undefined if it is not JSON in UTF-8, or nested too deeply. */
 export type ParseLarge = (raw: Uint8Array) => Promise<ParsedBody>
 
-/** Whether the body may be so large that it needs a place among the large ones. Known before any of it is read. */
+/**
+ * Returns whether the body may be so large that it needs a place among the large ones. Known before any of it is read.
+ */
 export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boolean {
   if (bodyBytes_max === undefined || bodyBytes_max <= BODY_BYTES_MAX) return false
   const length = incoming.header('content-length')

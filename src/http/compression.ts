@@ -16,7 +16,7 @@ const WAITING_MAX = 32
 
 const COMPRESSIBLE = /^(text\/|application\/(json|javascript|yaml|xml|openmetrics-text)|image\/svg)/
 
-/** Whether compressing an answer of this type and size is worthwhile. */
+/** Returns whether compressing an answer of this type and size is worthwhile. */
 export function isCompressible(contentType: string, bytes: number): boolean {
   return bytes >= COMPRESS_MIN_BYTES && COMPRESSIBLE.test(contentType)
 }

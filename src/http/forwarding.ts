@@ -21,7 +21,7 @@ import { whileAllowed, wholeEvents } from './streams.ts'
 
 /** The other nodes of the cluster. */
 export interface OtherNodes {
-  /** Whether another node has this id. */
+  /** Returns whether another node has this id. */
   isMember(nodeId: string): boolean
   otherIds(): readonly string[]
   /** Resolves with the head of the node's answer. Rejects with `PeerError`. */

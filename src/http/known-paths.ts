@@ -38,6 +38,6 @@ export function otherNodeIn(params: Params, nodeId: string): string | undefined 
   return named === nodeId ? undefined : named
 }
 
-/** Whether the path names a node. */
+/** Returns whether the path names a node. */
 export const namesNode = (found: Match | NoMatch): boolean =>
   'route' in found && NODE_PARAMS.some((name) => found.route.names.includes(name))

@@ -58,7 +58,7 @@ export function openLocalSocket(app: TemplatedApp, path: string): Promise<us_lis
   })
 }
 
-/** Whether a process listens on this socket. */
+/** Returns whether a process listens on this socket. */
 export function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(path)

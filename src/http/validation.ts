@@ -220,7 +220,7 @@ function problemsOf(body: unknown, validation: Validation): readonly FieldError[
   return [...problems, ...brokenTexts(body).filter(({ field }) => !known.has(field))].slice(0, ERRORS_MAX)
 }
 
-/** Whether any text is broken; only then the positions are worked out. */
+/** Returns whether any text is broken; only then the positions are worked out. */
 const holdsBroken = (value: unknown): boolean =>
   typeof value === 'string'
     ? !value.isWellFormed()

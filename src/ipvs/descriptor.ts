@@ -2,7 +2,7 @@ import { readSync, writeSync } from 'node:fs'
 import type { NetlinkChannel } from './exchange.ts'
 import { NetlinkError } from './netlink.ts'
 
-/** The generic netlink socket that the launcher opened and passes on in FULCRUM_GENETLINK. */
+/** Returns the generic netlink socket that the launcher opened and passes on in FULCRUM_GENETLINK. */
 export function descriptorChannel(fd: number): NetlinkChannel {
   return {
     write(message) {

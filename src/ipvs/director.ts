@@ -5,7 +5,7 @@ const PID_FILE = '/run/keepalived.pid'
 /** keepalived may restart between two looks. */
 const MISSES_MAX = 2
 
-/** Whether the process in a pid file is keepalived and is not stopped: a killed process leaves its file. */
+/** Returns whether the process in a pid file is keepalived and is not stopped: a killed process leaves its file. */
 export function keepalivedRuns(pidFile = PID_FILE): boolean {
   try {
     const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)

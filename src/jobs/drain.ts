@@ -101,7 +101,7 @@ export function drainKind(parts: DrainParts): JobKind<Drain> {
   return { kind: 'realServer.drain', title: 'Drain of a real server', group: 'drain', work, resume }
 }
 
-/** Whether the job has halted the server, and the daemon ended before the job did. */
+/** Returns whether the job has halted the server, and the daemon ended before the job did. */
 function isHaltedBy(store: DrainParts['store'], jobId: string): boolean {
   return store.revisionHeaders(store.revision - store.oldestRevision + 1).some(({ applyId }) => applyId === jobId)
 }
@@ -157,8 +157,8 @@ async function emptied(
 }
 
 /**
- * Remaining time of the wait: a restart of the daemon does not begin it anew, and setting the clock does not prolong
- * it.
+ * Returns the remaining time of the wait: a restart of the daemon does not begin it anew, and setting the clock does
+ * not prolong it.
  */
 function leftOf_ms(job: JobHandle, drain: Drain, clock: Clock): number {
   const wait_ms = drain.wait_s * 1_000

@@ -41,8 +41,8 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
 }
 
 /**
- * All current addresses of the kernel, not only Fulcrum's: if another address keeps a network connected, its route does
- * not change.
+ * Returns all current addresses of the kernel, not only Fulcrum's: if another address keeps a network connected, its
+ * route does not change.
  */
 const standingOn = (interfaces: readonly NetworkInterface[]): readonly Standing[] =>
   interfaces.flatMap(({ id, addresses }) => addresses.map(({ ip, prefix }) => ({ interfaceId: id, ip, prefix })))

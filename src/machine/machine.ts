@@ -36,7 +36,7 @@ import type { StartArchives } from '../stats/start-archives.ts'
 export interface Machine {
   /** See `createDrivers`. */
   drivers(nodeId: string, nodeIds: () => readonly string[], surroundings?: () => HaproxySurroundings): readonly Driver[]
-  /** The name servers of its C library, in HAProxy's notation. */
+  /** Returns the name servers of the C library, in HAProxy's notation. */
   nameServers(): Promise<readonly string[]>
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined if none is managed. */

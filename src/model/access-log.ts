@@ -45,6 +45,6 @@ export type LogSetting = Static<typeof LogSetting>
 
 export const isLogged = (logs: LogSetting | undefined): boolean => logs?.enabled === true && logs.format !== 'off'
 
-/** Whether lines are forwarded to the syslog server. */
+/** Returns whether lines are forwarded to the syslog server. */
 export const isForwarded = (logs: LogSetting | undefined): boolean =>
   isLogged(logs) && (logs?.target === 'syslog' || logs?.target === 'both')

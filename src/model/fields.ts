@@ -95,6 +95,6 @@ export function closed<P extends TProperties>(properties: P, description?: strin
   })
 }
 
-/** Schema of an answer, with the name by which clients know it. */
+/** Returns the schema of an answer, with the name by which clients know it. */
 export const titled = <P extends TProperties>(title: string, properties: P): TObject<P> =>
   Type.Object(properties, { title })

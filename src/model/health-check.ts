@@ -119,14 +119,17 @@ export const SecretValues = Type.Record(
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 
 /**
- * Whether it is a host name of letters, digits, hyphens and dots. A text that looks like an IPv4 address must be one.
+ * Returns whether the text is a host name of letters, digits, hyphens and dots. A text that looks like an IPv4 address
+ * must be one.
  */
 export function isHostName(host: string): boolean {
   if (/^[\d.]+$/.test(host)) return isIP(host) === 4
   return host.length <= 253 && host.split('.').every((label) => LABEL.test(label))
 }
 
-/** Whether it can be a Host header: a host name or an address, IPv6 in brackets, with an optional port. */
+/**
+ * Returns whether the text can be a Host header: a host name or an address, IPv6 in brackets, with an optional port.
+ */
 export function isHostHeader(text: string): boolean {
   const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
   const [, host = '', port] = match ?? []

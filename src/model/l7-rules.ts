@@ -57,7 +57,7 @@ const Condition = closed(
 export type Condition = Static<typeof Condition>
 export type ConditionType = Condition['type']
 
-/** Whether the comparison ignores case. */
+/** Returns whether the comparison ignores case. */
 export const isCaseless = (type: ConditionType): boolean => type === 'host' || type === 'sni'
 
 const When = closed(

@@ -3,38 +3,38 @@ import type { PackageFacts, UpdateGround, VolumeFacts } from './software.ts'
 
 /** Readings of the machine. They run in a probe worker and never change anything. */
 export interface MachineFacts {
-  /** Network interfaces except loopback, ordered by name. */
+  /** Returns the network interfaces except loopback, ordered by name. */
   interfaces(): Promise<readonly NetworkInterface[]>
   /** Sends a few echo requests from one of this node's addresses to another machine; takes a few seconds at most. */
   ping(from: string, to: string): Promise<PingResult>
-  /** The connections of this client to this port of the node. */
+  /** Returns the connections of this client to this port of the node. */
   connections(client: string, port: number): Promise<readonly Connection[]>
-  /** The kernel's persistence entries for these firewall marks; undefined on a machine without IPVS. */
+  /** Returns the kernel's persistence entries for these firewall marks; undefined on a machine without IPVS. */
   persistence(marks: readonly number[]): Promise<Persistence | undefined>
-  /** Whether the console account can log in; undefined if that cannot be read. */
+  /** Returns whether the console account can log in; undefined if that cannot be read. */
   consoleEnabled(): Promise<boolean | undefined>
-  /** Value of nf_conntrack_max; undefined if the kernel tracks no connections. */
+  /** Returns nf_conntrack_max; undefined if the kernel tracks no connections. */
   conntrackSize(): Promise<number | undefined>
-  /** The present clock of the machine, whatever is stored. */
+  /** Returns the present clock of the machine, whatever is stored. */
   clock(): Promise<ClockFacts>
-  /** Names from tzdata, in order; undefined if it is not installed. */
+  /** Returns the names from tzdata, in order; undefined if it is not installed. */
   timeZones(): Promise<readonly string[] | undefined>
   ssh(): Promise<SshFacts>
   /** Suites that HAProxy can use with a certificate, in the order of OpenSSL; undefined if openssl is not installed. */
   cipherSuites(): Promise<readonly CipherSuite[] | undefined>
-  /** The HAProxy of this machine; undefined if it is not installed. */
+  /** Returns the HAProxy of this machine; undefined if it is not installed. */
   haproxy(): Promise<HaproxyFacts | undefined>
-  /** What apt would install now, without asking a repository; undefined if there is no apt. */
+  /** Returns what apt would install now, without asking a repository; undefined if there is no apt. */
   packages(): Promise<PackageFacts | undefined>
   /** A different text means that installed or offered packages may have changed. */
   packagesStamp(): Promise<string>
   updateGround(): Promise<UpdateGround>
-  /** Whether an update takes effect only after a restart. */
+  /** Returns whether an update takes effect only after a restart. */
   restartRequired(): Promise<boolean>
   volume(): Promise<VolumeFacts>
-  /** The version that the etcd program of a cluster reports; undefined if there is none. */
+  /** Returns the version that the etcd program of a cluster reports; undefined if there is none. */
   etcd(): Promise<string | undefined>
-  /** The present number of connections of these frontends; 0 if HAProxy does not run. */
+  /** Returns the present number of connections of these frontends; 0 if HAProxy does not run. */
   sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
   /** Runs a health check once in its sandbox; takes ten seconds at most. Refuses with TOO_MANY_AT_ONCE. */
   tryCheck(trial: CheckTrial): Promise<CheckTried>

@@ -22,7 +22,7 @@ const endsWithNumber = (text: string): boolean => /^(\d+|0x[\da-f]*)$/i.test(tex
 
 const SERVICE = /^_[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?\._[a-z]{1,62}\./i
 
-/** Whether it is the name of SRV records (RFC 2782), whose answers contain host and port. */
+/** Returns whether the address is the name of SRV records (RFC 2782), whose answers contain host and port. */
 export function isService(ip: string): boolean {
   const [prefix] = SERVICE.exec(ip) ?? []
   return prefix !== undefined && isHostName(ip.slice(prefix.length)) && !endsWithNumber(ip)

@@ -80,7 +80,7 @@ const RestoreBody = closed({
   ),
 })
 
-/** The passphrase of an existing backup, in any form; undefined if the header is absent. */
+/** Returns the passphrase of an existing backup, in any form; undefined if the header is absent. */
 const passphraseIn = (headers: Readonly<Record<string, string>>): string | undefined =>
   headers[PASSPHRASE] === '' ? undefined : headers[PASSPHRASE]
 

@@ -134,7 +134,7 @@ export function whyNoRoot(pem: string): string | undefined {
   }
 }
 
-/** Whether this is the address of a name server in the form that the library accepts, with an optional port. */
+/** Returns whether this is the address of a name server in the form that the library accepts, with an optional port. */
 export function isNameServer(text: string): boolean {
   const [, bracketed, port = bracketed === undefined ? /^[\d.]+:(\d{1,5})$/.exec(text)?.[1] : undefined] =
     /^\[([^\]]+)\](?::(\d{1,5}))?$/.exec(text) ?? []

@@ -19,7 +19,7 @@ export function verifyAdministrators(desired: ConfigView, administratorRole: str
   return [{ section: 'roles', id: administratorRole, field: 'users', ...lacking(desired, administratorRole) }]
 }
 
-/** The refusal for a change that nobody could undo, when it is staged and when it is applied. */
+/** Returns the refusal for a change that nobody could undo, when it is staged and when it is applied. */
 function lacking(view: ConfigView, administratorRole: string) {
   const name = view.get('roles', administratorRole)?.name ?? 'Administrator'
   const message = `No enabled user would hold the role ${name}, and nobody could undo this: give it to another user first`

@@ -12,7 +12,7 @@ const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).orig
 /** Masks a URL for answers: in chat systems the part after the host is a secret that allows posting. */
 const shownUrl = (url: string): string => `${originOf(url)}/${MASK}`
 
-/** The destination for which the secrets of a target were entered. */
+/** Returns the destination for which the secrets of a target were entered. */
 const placeOf = ({ host = '', port, url }: Partial<Fields>): string =>
   url === undefined ? `${host.toLowerCase()} ${port ?? ''}` : originOf(url)
 

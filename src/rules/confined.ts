@@ -27,7 +27,7 @@ export class Area {
     )
   }
 
-  /** Whether the record is inside the area both before and after the change. */
+  /** Returns whether the record is inside the area both before and after the change. */
   holds({ section, before, after }: Touched): boolean {
     if (section !== this.#section) return false
     const [was, is] = [before ?? undefined, after ?? undefined]

@@ -230,8 +230,8 @@ export function backendRuleProblems({ mode, rules = [] }: Pick<L7Backend, 'mode'
   return mode === 'tcp' && rules.length > 0 ? [problemIn('rules', 'need mode http')] : ruleProblems(rules, 'responses')
 }
 
-/** Whether no request gets past the rule. */
+/** Returns whether no request gets past the rule. */
 export const takesAll = (rule: Rule): boolean => rule.when === undefined && endsList(rule)
 
-/** Whether the rules after it are skipped for a request to which it applies. */
+/** Returns whether the rules after this one are skipped for a request to which it applies. */
 export const endsList = ({ do: { type } }: Rule): boolean => ACTION_KINDS[type].ends === true

@@ -108,7 +108,7 @@ class Targets {
     return lists
   }
 
-  /** Whether the lists with this record's targets have lost no record since. */
+  /** Returns whether the lists with this record's targets have lost no record since. */
   stillHaveAllOf(record: object): boolean {
     const known = knownWhole.get(record)
     const now = known && this.taken(known.keys())

@@ -100,7 +100,10 @@ export function screen(
   const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
   const rows = SORTED.flatMap((kind) => {
     const known = new Map((before?.live[kind] ?? []).map((one) => [one['id'], one]))
-    /** The increase of a counter per second since the previous screen. Unknown if another process counts since then. */
+    /**
+     * Returns the increase of a counter per second since the previous screen; unknown if another process counts since
+     * then.
+     */
     const rate = (one: Data, name: string) => {
       const [now, old] = [one[name], known.get(one['id'])?.[name]]
       return typeof now === 'number' && typeof old === 'number' && now >= old ? short((now - old) / elapsed_s) : '-'

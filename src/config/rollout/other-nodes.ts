@@ -4,7 +4,7 @@ import type { ErrorCode, ErrorDetails } from '../../base/errors.ts'
 export interface OtherNodes {
   /** All members except this node. */
   members(): readonly NodeName[]
-  /** Whether the member is known to be up. */
+  /** Returns whether the member is known to be up. */
   isLive(nodeId: string): boolean
   /** Rejects if the node cannot be reached, or has not answered within this time. */
   ask(nodeId: string, question: RolloutQuestion, timeout_ms: number): Promise<RolloutAnswer>

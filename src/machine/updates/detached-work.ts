@@ -43,7 +43,7 @@ export class DetachedWork {
     this.#root = join(parts.stateFolder, 'jobs')
   }
 
-  /** Whether it may have begun, in this process or an earlier one. */
+  /** Returns whether the work may have begun, in this process or an earlier one. */
   isBegun(id: string): boolean {
     return existsSync(join(this.folderOf(id), 'plan.json'))
   }
@@ -81,7 +81,7 @@ export class DetachedWork {
     }
   }
 
-  /** Whether it has not ended although nothing works on it. */
+  /** Returns whether the work has not ended although no process works on it. */
   async #isLeft(id: string, status: DetachedStatus | undefined): Promise<boolean> {
     if (status === undefined) return true
     if (isAlive(status.process)) return false

@@ -128,7 +128,7 @@ export const pending = [
   }),
 ]
 
-/** The message when further changes were taken back along with the named one. */
+/** Returns the message when further changes were taken back along with the named one. */
 const toldWith = (named: string, others: number) =>
   others === 0
     ? {}

@@ -39,7 +39,7 @@ const NOUNS: Readonly<Record<HistoryKind, string>> = {
 const FOLDERS: Readonly<Record<HistoryKind, string>> = { frontend: 'frontends', backend: 'backends', server: 'rips' }
 const LISTS: Readonly<Record<HistoryKind, string>> = { frontend: 'frontends', backend: 'backends', server: 'reals' }
 
-/** Whether a real server exists that no running backend contains because it is not applied yet. */
+/** Returns whether a real server exists that no running backend contains because it is not applied yet. */
 const isStored = (ctx: ContextOf['read'], ripId: string): boolean =>
   ctx.section('realServers').find(ripId) !== undefined
 

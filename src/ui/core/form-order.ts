@@ -19,7 +19,7 @@ export function begunWith(
   return new Set([...first, ...required, ...Object.keys(properties).filter(says)])
 }
 
-/** Whether the field, or something within it, was refused. */
+/** Returns whether the field, or something within it, was refused. */
 export const isBlamed = (path: string, errors: readonly FieldError[]): boolean =>
   errors.some(({ field }) => field === path || field.startsWith(`${path}.`))
 

@@ -45,10 +45,10 @@ function idOf(right: Right): string | undefined {
 
 const granted = signal<ReadonlySet<string>>(new Set())
 
-/** Whether one of the rights is granted. A right to some records counts too: the API decides which. */
+/** Returns whether one of the rights is granted. A right to some records counts too: the API decides which. */
 export const may = (...rights: readonly Right[]): boolean =>
   rights.some((right) => granted.value.has(idOf(right) ?? ''))
-/** Whether an operation is granted, by its id in the document of the API. */
+/** Returns whether an operation is granted, by its id in the document of the API. */
 export const mayById = (id: string): boolean => granted.value.has(id)
 
 /** Counts changes of the rights while the page is open. */

@@ -183,7 +183,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
   )
 }
 
-/** Whether only the kernel balances it. */
+/** Returns whether only the kernel balances the server. */
 const isOfLayer4 = (figures: readonly Figure[]): boolean =>
   figures.length > 0 && figures.every((one) => 'activeConnections' in one)
 

@@ -40,8 +40,8 @@ export function JoinCluster() {
 }
 
 /**
- * The address at which others most likely reach the node: the host of this page, and its port plus one. A trial listens
- * on this machine only.
+ * Returns the address at which others most likely reach the node: the host of this page, and its port plus one. A trial
+ * listens on this machine only.
  */
 const ownAddress = (): string => `${location.hostname}:${Number(location.port || 9443) + 1}`
 
