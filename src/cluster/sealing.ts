@@ -23,7 +23,7 @@ const TEXT_AT = NONCE_AT + NONCE_BYTES
 const LENGTH_MIN = TEXT_AT + TAG_BYTES
 const DOMAIN = 'fulcrum cluster value'
 
-/** Limit for a value, before deflating and after inflating: the largest part of a checkpoint. */
+/** Limit for a value, before deflating and after inflating. Parts of large values are far smaller. */
 export const VALUE_BYTES_MAX = 8 * 1024 * 1024
 
 /**

@@ -25,7 +25,7 @@ export async function checkState(stateFolder: string): Promise<readonly string[]
     const archive = isThere('archive')
       ? await checkArchiveDirectory(join(stateFolder, 'archive'))
       : [`there is no archive in ${stateFolder}`]
-    // Created with the first use of Layer 4; a daemon that only watches a HAProxy has none.
+    // Missing in folders of versions before Layer 4, and of a daemon that only watches a HAProxy.
     const layer4 = isThere(LAYER4_ARCHIVE) ? await checkArchiveDirectory(join(stateFolder, LAYER4_ARCHIVE)) : []
     const audit = checkAudit(auditFolder(stateFolder), knownHead(store))
     return [...checkConfig(store), ...audit, ...archive, ...layer4.map((problem) => `Layer 4: ${problem}`)]
