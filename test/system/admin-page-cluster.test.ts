@@ -33,7 +33,7 @@ t.test('three nodes, by the page alone', { skip: noBrowser }, async (t) => {
     await page.fill('form:has(button:has-text("Create")) input[name=cluster-address]', first.address)
     await page.fill('form:has(button:has-text("Create")) input[name=cluster-nodeName]', 'left')
     await page.click('button:has-text("Create")')
-    await page.waitForSelector(`${card('left')} .badge:has-text("leads")`)
+    await page.waitForSelector(`${card('left')} .badge:has-text("leader")`)
     t.equal(await page.innerText('h1'), 'site')
     await begunAnew(first)
   })

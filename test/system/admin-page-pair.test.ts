@@ -25,7 +25,7 @@ t.test('two nodes, of which one is gone', { skip: noBrowser }, async (t) => {
   await page.waitForSelector(card('right'))
 
   await t.test('maintenance begins and ends', async () => {
-    await page.click(`${card('right')} button:has-text("Begin maintenance")`)
+    await page.click(`${card('right')} button:has-text("Start maintenance")`)
     await page.waitForSelector(`${card('right')} .problem:has-text("In maintenance since")`)
     await page.click(`${card('right')} button:has-text("End maintenance")`)
     await page.waitForSelector(`${card('right')} .problem`, { state: 'detached' })

@@ -181,7 +181,7 @@ function SecondFactor() {
             {secret}
             {oneTime}
             <Button kind="danger" onClick={() => void remove()}>
-              {t('Switch off')}
+              {t('Disable')}
             </Button>
           </>
         ) : begun.value === undefined ? (

@@ -87,7 +87,7 @@ function Figures({ cluster }: { readonly cluster: ClusterState }) {
       <Tile
         title={t('Votes')}
         value={voters.length}
-        more={leader === undefined ? '' : t('{name} leads', { name: leader.name })}
+        more={leader === undefined ? '' : t('Leader: {name}', { name: leader.name })}
       />
       <Tile
         title={t('Spare votes')}
@@ -117,7 +117,7 @@ const MemberHead = ({ member, isSelf = false }: { readonly member: Member; reado
     <div class="badges">
       <Badge tone={TONES[member.state]}>{t(member.state)}</Badge>
       {isSelf ? <Badge tone="info">{t('current')}</Badge> : null}
-      {member.isLeader ? <Badge tone="info">{t('leads')}</Badge> : null}
+      {member.isLeader ? <Badge tone="info">{t('leader')}</Badge> : null}
       {member.isVoter ? null : <Badge tone="warn">{t('no vote at the moment')}</Badge>}
     </div>
   </header>
@@ -176,7 +176,7 @@ function NodeCard({
           needs="PUT /cluster/nodes/{applianceId}/maintenance"
           onClick={() => void maintain(maintenance === null)}
         >
-          {maintenance === null ? t('Begin maintenance') : t('End maintenance')}
+          {maintenance === null ? t('Start maintenance') : t('End maintenance')}
         </Button>
         {isSelf ? (
           <Button

@@ -210,7 +210,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
           </Button>
         ) : null}
         <Button needs={rights.update} onClick={() => void put({ enabled: !enabled })}>
-          {enabled ? t('Switch off') : t('Switch on')}
+          {enabled ? t('Disable') : t('Enable')}
         </Button>
         <Button icon="edit" needs={rights.update} onClick={() => onEdit(editFrontend(service))}>
           {t('Edit')}

@@ -133,7 +133,7 @@ export const germanOfClusters: Readonly<Record<string, string>> = {
   'Applied only here': 'Nur hier angewendet',
   '{count:record|records}, until the next apply on all nodes':
     '{count:Eintrag|Einträge}, bis zum nächsten Anwenden auf allen Knoten',
-  'Begin maintenance': 'Wartung beginnen',
+  'Start maintenance': 'Wartung beginnen',
   'End maintenance': 'Wartung beenden',
   'Name and address': 'Name und Adresse',
   'A witness votes, and has no configuration and no traffic.':
@@ -141,5 +141,5 @@ export const germanOfClusters: Readonly<Record<string, string>> = {
   Joined: 'Beigetreten',
   'Certificates until': 'Zertifikate bis',
   unreachable: 'nicht erreichbar',
-  '{name} leads': '{name} führt',
+  'Leader: {name}': 'Leader: {name}',
 }
