@@ -13,11 +13,11 @@ t.test('what waits says until when, and refuses others with the seconds that are
   clock.advance(10_500)
   const error = await refused()
   test.match(error.details.headers, { 'Retry-After': '20' })
-  test.match(error.message, /waits for its confirmation/)
+  test.match(error.message, /waits for confirmation/)
   clock.advance(3_600_000)
   const late = await refused()
   test.match(late.details.headers, { 'Retry-After': '1' })
-  test.match(late.message, /was not confirmed until/)
+  test.match(late.message, /was not confirmed by/)
 })
 
 t.test('a clock that was set forward does not end it, as the machine counts by itself', async (test) => {
@@ -25,6 +25,6 @@ t.test('a clock that was set forward does not end it, as the machine counts by i
   const unconfirmed = waiting({ applyId: 'x', revision: 3, by: 'a@b', at: '', comment: '' }, 30, clock)
   const ahead = { ...clock, now_ms: () => clock.now_ms() + 3_600_000 }
   const error = await refuses(test, 'APPLY_IN_PROGRESS', () => refuseWaiting(unconfirmed, unconfirmed.deadline, ahead))
-  test.match(error.message, /waits for its confirmation/)
+  test.match(error.message, /waits for confirmation/)
   test.match(error.details.headers, { 'Retry-After': '30' })
 })
