@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { Agent, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join as pathOf } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -12,8 +12,9 @@ import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 /**
- * Pictures of every page and designed state in each look, to be looked at by a person; those of docs/images are chosen
- * from them: `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=600 test/system/admin-page-pictures.test.ts`.
+ * Pictures of every page and designed state in each look, for people to look at:
+ * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`. Those of docs/images
+ * are `page-*.png`, and `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png` and `lines.light.png`.
  */
 
 const FOLDER = process.env['FULCRUM_TEST_PICTURES'] ?? ''
@@ -154,4 +155,108 @@ t.test('a cluster', { skip }, async (test) => {
     await page.keyboard.press('Escape')
   }
   await test.rejects(die(third).then(() => third.daemon.call('GET', '/ping')))
+})
+
+/** How long the site of the documents has had traffic when its pictures are taken. */
+const TRAFFIC_MS = 170_000
+const WAVE_MS = 12_000
+
+/** A port that answers requests after some milliseconds. */
+async function slowOrigin(test: Test): Promise<number> {
+  const origin = createServer((_, answer) => void setTimeout(() => answer.end('hello'), 10 + Math.random() * 40))
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
+  test.teardown(() => origin.close())
+  return (origin.address() as AddressInfo).port
+}
+
+/** Requests per second in waves between the two rates, until the test ends. */
+function traffic(test: Test, port: number, least: number, most: number): void {
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+  let due = 0
+  const STEP_MS = 100
+  const timer = setInterval(() => {
+    const wave = (1 + Math.sin((Date.now() / WAVE_MS) * 2 * Math.PI)) / 2
+    due += ((least + (most - least) * wave) * STEP_MS) / 1_000
+    for (; due >= 1; due -= 1)
+      get({ port, host: '127.0.0.1', agent, path: '/' }, (answer) => void answer.resume()).on('error', () => undefined)
+  }, STEP_MS)
+  test.teardown(() => {
+    clearInterval(timer)
+    agent.destroy()
+  })
+}
+
+/** The demonstration with three services more, one server that is down and one that is drained. */
+async function busySite(test: Test): Promise<{ readonly daemon: Daemon; readonly shop: string }> {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const id = async (path: string, body: object) => String((await daemon.data('POST', path, body)).id)
+  const [one, two, none] = [await slowOrigin(test), await slowOrigin(test), await freePort()]
+  const made = { shop: '', web3: '' }
+  for (const [name, ports, least, most] of [
+    ['shop', [one, two, one], 5, 50],
+    ['api', [two, none], 3, 15],
+    ['blog', [one], 1, 6],
+  ] as const) {
+    const reals = []
+    for (const [at, port] of ports.entries()) {
+      const server = name === 'shop' ? `shop-web-${at + 1}` : `${name}-${at + 1}`
+      const ripId = await id('/ipvsDirector/rips', { name: server, ip: '127.0.0.1', port })
+      if (server === 'shop-web-3') made.web3 = ripId
+      reals.push({ ripId })
+    }
+    const healthCheck = { type: 'http', path: '/', interval: 1 }
+    const defaultBackendId = await id('/layer7proxy/backends', { name, mode: 'http', healthCheck, reals })
+    const port = await freePort()
+    const logs = { enabled: true }
+    const frontend = { name, mode: 'http', ip: '127.0.0.1', ports: String(port), defaultBackendId, logs }
+    const frontendId = await id('/layer7proxy/frontends', frontend)
+    if (name === 'shop') made.shop = frontendId
+    traffic(test, port, least, most)
+  }
+  await daemon.data('PUT', '/services/apply', { comment: 'shop, api and blog' })
+  await daemon.data('PUT', `/ipvsDirector/rips/${made.web3}/drain`)
+  await daemon.data('PUT', '/services/apply', { comment: 'maintenance of web-3' })
+  await daemon.data('PUT', `/layer7proxy/frontends/${made.shop}`, { timeoutClient: 45 })
+  return { daemon, shop: made.shop }
+}
+
+t.test('the pictures of the documents', { skip }, async (test) => {
+  mkdirSync(FOLDER, { recursive: true })
+  const { daemon, shop } = await busySite(test)
+  const open = async (options: BrowserContextOptions) => {
+    const { page } = await openedPage(test, daemon.port, { viewport: { width: 1280, height: 760 }, ...options })
+    await logIn(page)
+    await page.waitForSelector('.tiles')
+    return page
+  }
+  const [page, dark] = [await open({}), await open({ colorScheme: 'dark' })]
+  await page.waitForTimeout(TRAFFIC_MS)
+  const shoot = async (of: Page, name: string) => {
+    await of.waitForSelector('.loading', { state: 'detached' })
+    await of.waitForTimeout(1_500)
+    await of.screenshot({ path: pathOf(FOLDER, `page-${name}.png`) })
+  }
+  await shoot(page, 'overview')
+  await goTo(page, `services/layer7/${shop}`)
+  await page.click('button:has-text("10 min")')
+  await shoot(page, 'service')
+  await page.click('.pill')
+  await shoot(page, 'preview')
+  await page.keyboard.press('Escape')
+  await page.click('.page-head button:has-text("Edit")')
+  await page.waitForSelector('.dialog .field')
+  await shoot(page, 'edit')
+  await page.click('.dialog-foot >> text=Cancel')
+  await goTo(page, 'servers')
+  await shoot(page, 'servers')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('shop')
+  await shoot(page, 'search')
+  await page.keyboard.press('Escape')
+  await goTo(page, 'node')
+  await shoot(page, 'node')
+  await goTo(dark, 'traffic')
+  await dark.selectOption('.page-head select', { label: 'shop' })
+  await dark.click('button:has-text("10 min")')
+  await shoot(dark, 'dark')
 })
