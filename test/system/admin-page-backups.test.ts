@@ -35,6 +35,8 @@ t.test('a backup brings back what was changed since', { skip: noBrowser }, async
   await page.click(`${CARD} li:has-text("uploaded") button:has-text("Restore")`)
   const stage = page.locator('.dialog-foot button:has-text("Stage")')
   test.ok(await stage.isDisabled(), 'nothing is ticked')
+  const offered = await page.locator('.dialog fieldset label').allInnerTexts()
+  test.ok(offered.includes('Real servers') && !offered.includes('Fallback server'), 'sections that have records')
   await page.click('.dialog label:has-text("Real servers")')
   await page.waitForSelector('.dialog li:has-text("Nothing goes live yet")')
   test.same(await axeOfLooks(page), [])

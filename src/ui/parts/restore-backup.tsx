@@ -154,6 +154,9 @@ function meaningOf(isWhole: boolean, sections: ReadonlySet<string>): readonly st
   ]
 }
 
+/** Sections that the specification gives to a backup file, and for which Fulcrum has no records to restore. */
+const WITHOUT_RECORDS: ReadonlySet<string> = new Set(['gslb', 'fallbackServer'])
+
 function Sections({
   backup,
   sections,
@@ -175,7 +178,7 @@ function Sections({
       <fieldset>
         <legend>{t('Sections')}</legend>
         {backup.sections
-          .filter(({ partRestore }) => partRestore)
+          .filter(({ name, partRestore }) => partRestore && !WITHOUT_RECORDS.has(name))
           .map(({ name, nameFull }) => (
             <Tick key={name} text={t(nameFull)} isOn={sections.value.has(name)} onChange={(isOn) => tick(name, isOn)} />
           ))}
