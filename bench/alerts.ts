@@ -94,7 +94,7 @@ export async function run(): Promise<void> {
     return [what, spread(times, 2), whole(bytes / 1024)]
   })
   table(
-    `A look for alerts, ${whole(SERVERS)} servers`,
+    `One evaluation of alert rules, ${whole(SERVERS)} servers`,
     ['rules', 'ms of the main thread a second', 'KiB allocated'],
     rows,
   )

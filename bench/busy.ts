@@ -51,7 +51,13 @@ export const run = (): Promise<void> =>
         ...gaps.map(({ longest_ms }) => longest_ms.toFixed(0)),
       ])
     }
-    const head = ['', 'moves of Fulcrum', 'of plain keepalived', 'longest time without an answer, ms', 'the same']
+    const head = [
+      '',
+      'moves of Fulcrum',
+      'of plain keepalived',
+      'longest time without an answer, ms',
+      'of plain keepalived',
+    ]
     table('Floating IPs on a busy machine', head, rows)
   })
 

@@ -40,7 +40,7 @@ const CASES: readonly (readonly [name: string, load: Load])[] = [
   ['plain HTTP, a connection for each request', (plain) => closing(plain)],
   ['TLS 1.3, a connection for each request', (_, tls) => closing(tls)],
   ['the same, one after the other', (_, tls) => handshakes(tls, '-new')],
-  ['the same, with a session that is taken up again', (_, tls) => handshakes(tls, '-reuse')],
+  ['the same, with a session that is resumed', (_, tls) => handshakes(tls, '-reuse')],
 ]
 
 export async function run(): Promise<void> {

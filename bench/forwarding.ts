@@ -54,7 +54,7 @@ export async function run(): Promise<void> {
     ]
     table(
       `Forwarding: ${ROUNDS} rounds of ${SECONDS} s, plain HTTP at the client, TLS between the nodes, one process`,
-      ['GET', 'requests/s', 'times as dear', `p50 ms at ${PER_SECOND}/s`, 'p99 ms'],
+      ['GET', 'requests/s', 'times the cost', `p50 ms at ${PER_SECOND}/s`, 'p99 ms'],
       [local, forwarded].map(row),
     )
   } finally {

@@ -121,7 +121,13 @@ export async function run(): Promise<void> {
   })
   table(
     `Threads in front: live figures of 3 real servers; ${ROUNDS} rounds of ${SECONDS} s in turns, wrk -t1 -c32; a bare server that only sends ${whole(median(bare))}/s`,
-    ['threads', 'requests/s with a tenth of a processor each', 'times one', 'requests/s', 'processor µs of each'],
+    [
+      'threads',
+      'requests/s with a tenth of a processor each',
+      'times one thread',
+      'requests/s',
+      'processor µs per request',
+    ],
     rows,
   )
 }

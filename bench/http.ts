@@ -50,7 +50,7 @@ export async function run(): Promise<void> {
       'bare uWebSockets.js',
       'ratio (range)',
       'processor µs / bare',
-      'of one that reads',
+      'of a server that reads',
       'p99 ms',
     ],
     rows,

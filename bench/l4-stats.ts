@@ -40,14 +40,14 @@ export async function run(): Promise<void> {
   reader.read()
   const rows: (readonly string[])[] = []
   rows.push(['the table read over netlink (simulated kernel)', await measured(() => reader.read())])
-  rows.push(['whose entries they are, after an apply', await measured(() => ipvsPlan(view, 1), 5)])
+  rows.push(['owners of the table’s entries, after an apply', await measured(() => ipvsPlan(view, 1), 5)])
   const plan = ipvsPlan(view, 1)
   const places = new IpvsPlaces()
   const follow = () => {
     places.take(plan)
     places.follow(reader.table)
   }
-  rows.push(['places found anew, after a change of the table', await measured(follow, 5)])
+  rows.push(['places looked up again, after a change of the table', await measured(follow, 5)])
   rows.push(['figures of 22,000 objects', await measured(() => ipvsRows(reader.table, places))])
   const figures = ipvsRows(reader.table, places)
   rows.push(['a whole tick: read, add up, count, store', await ticks(reader, places)])

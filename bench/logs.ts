@@ -114,7 +114,7 @@ async function measureReading(folder: string, ending: Ending): Promise<void> {
     }
     const rows = [
       ['without a log', whole(without), '', ''],
-      ['as fast as it goes', whole(most), whole(lostAtMost), ''],
+      ['at full speed', whole(most), whole(lostAtMost), ''],
       ['at a steady rate', ...(await steady(ports.logged))],
       ['the same, without a log', ...(await steady(ports.silent))],
     ]
@@ -122,7 +122,7 @@ async function measureReading(folder: string, ending: Ending): Promise<void> {
       rows.push(['the same, forwarded by TLS as well', ...(await steady(ports.forwarded))])
       rows.push([`… of ${whole(answers)} answers, rsyslog has written`, whole(server.count()), '', ''])
     }
-    const head = ['', 'requests/s', 'lines lost', 'of a core']
+    const head = ['', 'requests/s', 'lines lost', 'share of a core']
     table('HAProxy, the load and the log thread on the same cores', head, rows)
   } finally {
     const ended = [once(haproxy, 'exit'), once(thread, 'exit')]

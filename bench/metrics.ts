@@ -114,7 +114,7 @@ export async function run(): Promise<void> {
   for (const objects of SIZES) rows.push(await rendered(objects))
   table(
     'Metrics: processor time of one document',
-    ['objects', 'MB', 'CPU ms', 'times a live answer with all', 'MB gzip', 'ms of another thread for it'],
+    ['objects', 'MB', 'CPU ms', 'times a live answer with all objects', 'MB gzip', 'ms of another thread to compress'],
     rows,
   )
   table(

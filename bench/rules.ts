@@ -134,7 +134,7 @@ async function measureChanges({ daemon }: BenchDaemon): Promise<void> {
     applied.push(await timed(() => daemon.data('PUT', '/services/apply')))
   }
   table(
-    'A host more, without a reload',
+    'One more host, without a reload',
     ['', 'ms'],
     [
       [`to send all ${whole(BACKENDS)} rules`, spread(staged)],

@@ -124,7 +124,7 @@ export async function run(): Promise<void> {
     const ratios = beside.map((value, round) => value / (alone[round] ?? value))
     const head = [
       'clients',
-      'KB of each',
+      'KB per client',
       'p99 ms alone',
       'p99 ms beside them',
       'ratio',

@@ -101,7 +101,9 @@ export async function compareLive(fulcrum: Fulcrum, haproxy: string): Promise<re
       ['answer', 'bytes', 'per second (range)', `p99 ms, ${CLIENTS} clients`],
       pages.map(({ name }, n) => [name, `${sizes[n]}`, spread(rates[n] ?? [], 0), median(times[n] ?? []).toFixed(2)]),
     )
-    console.log(`\nHAProxy runs with its default threads. ${whole(sizes[0] ?? 0)} bytes are what Fulcrum says of them.`)
+    console.log(
+      `\nHAProxy runs with its default threads. Fulcrum’s answer for all objects has ${whole(sizes[0] ?? 0)} bytes.`,
+    )
     return rates.map(median)
   } finally {
     await process.stop()
