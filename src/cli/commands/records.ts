@@ -146,7 +146,7 @@ export function addRecords(program: Command, run: Run): void {
     .action((kind: string, name: string | undefined, _options: unknown, command: Command) =>
       get(run, kind, name, optionsOf(command)),
     )
-  const server = program.command('server').description('drain, halt or enable a real server, or set its weight')
+  const server = program.command('server').description('drain, halt or bring online a real server, or set its weight')
   const verb = (name: string, description: string) =>
     moving(server.command(name).description(description).argument('<server>', 'its name'))
   verb('drain', 'keep connections, but send no new clients')
