@@ -70,7 +70,8 @@ export function readAddress(text: string, port: number): NodeAddress {
 }
 
 function wrongAddress(): ApiError {
-  const message = 'address is HOST or HOST:PORT, with [HOST] for IPv6; the port is at most 65532, as the three above it are used too'
+  const message =
+    'address is HOST or HOST:PORT, with [HOST] for IPv6; the port is at most 65532, as the three above it are used too'
   return new ApiError('INVALID_BODY', 'The address of this node cannot be used', {
     errors: [problemIn('address', message)],
   })

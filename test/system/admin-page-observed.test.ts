@@ -16,7 +16,7 @@ t.test('what runs is not said to end with the next apply', { skip: noBrowser }, 
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
   await page.waitForSelector('main .empty:has-text("No services are configured here."):has-text("1 service")')
-  test.equal(await page.locator('main .empty:has-text("after the next apply")').count(), 0)
+  test.equal(await page.locator('main .empty:has-text("The next apply")').count(), 0)
   await page.click('.menu a:has-text("Servers")')
   await page.click('.page-head >> text=New server')
   await page.fill('.dialog .field:has(> label:has-text("Name")) input', 'one')

@@ -13,8 +13,9 @@ import { freePort } from '../fixtures/traffic.ts'
 
 /**
  * Pictures of every page and designed state in each look, for people to look at:
- * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`. Those of docs/images
- * are `page-*.png`, and `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png` and `lines.light.png`.
+ * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`.
+ * Those of docs/images are `page-*.png`; its `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png`
+ * and `lines.light.png`.
  */
 
 const FOLDER = process.env['FULCRUM_TEST_PICTURES'] ?? ''

@@ -34,16 +34,13 @@ t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) 
     await page.click('button:has-text("Done")')
     const { name } = (await seenBy(left)).witness
     const shown = await page.innerText(card(name))
-    t.match(shown, /A witness: it votes, and has no configuration and no traffic/)
+    t.match(shown, /A witness votes, and has no configuration and no traffic/)
     t.match(shown, /online[^]*Address[^]*Version[^]*Joined/)
     t.notMatch(shown, /maintenance|no vote at the moment/i)
     t.match(await page.innerText('.tiles'), /3 \/ 3[^]*with the witness/)
     t.same(await axeOfLooks(page), [], 'a witness')
     await page.click(`${card(name)} button:has-text("Remove")`)
-    t.match(
-      await page.innerText('.dialog-body'),
-      /It votes no longer, forgets the cluster, and waits for another token/,
-    )
+    t.match(await page.innerText('.dialog-body'), /It no longer votes, forgets the cluster, and waits for a new token/)
     await page.click('.dialog-foot button:has-text("Cancel")')
   })
 
@@ -69,7 +66,7 @@ t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) 
       const { data, ...more } = await response.json()
       await route.fulfill({ response, json: { ...more, data: { ...data, removedAt: null, halted: why } } })
     })
-    await gone.page.waitForSelector('main .trouble:has-text("This node follows the cluster no longer")')
+    await gone.page.waitForSelector('main .trouble:has-text("This node no longer follows the cluster")')
     t.match(await gone.page.innerText('.trouble'), new RegExp(`keeps serving the last configuration[^]*${why}`))
     await gone.page.click('.trouble button:has-text("Make it a single node")')
     await gone.page.click('.dialog-foot button:has-text("Cancel")')

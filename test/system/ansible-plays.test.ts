@@ -116,7 +116,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     const apply = (path: string) =>
       site.playbook(configuration, 'localhost,', '-e', `site_url=http://127.0.0.1:${port}${path}`, ...rights)
     yaml({ ...SHOP, l7Frontends: { ...SHOP.l7Frontends, shop: { ...frontend, hsts: false, enabled: false } } })
-    test.match(await apply('/'), { exitCode: 2, stdout: /Take it back\][^]*changed=2/ }, 'the site did not answer')
+    test.match(await apply('/'), { exitCode: 2, stdout: /Revert it\][^]*changed=2/ }, 'the site did not answer')
     test.equal(await revision(), before + 2, 'so it was taken back')
     test.equal((await get(port)).status, 200)
     await daemon.call('DELETE', '/services/pending')
