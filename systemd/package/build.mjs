@@ -1,4 +1,5 @@
-// `npm run package [-- --output DIR --version V --level N]`: fulcrum_V_amd64.deb, the same bytes for the same commit.
+// `npm run package [-- --output DIR --version V --level N]`: builds fulcrum_V_amd64.deb, the same bytes for the same
+// commit.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -31,7 +32,7 @@ const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const EXECUTABLE =
   /^(opt\/fulcrum\/systemd\/(fulcrum|notify-exec|initramfs-hook)|usr\/(bin|share\/initramfs-tools\/hooks)\/fulcrum|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
 const COLLECTIONS = 'usr/share/ansible/collections/ansible_collections/fulcrum'
-/** What a version of a Debian package may be, without an epoch. */
+/** The form of a Debian package version, without an epoch. */
 const VERSION = /^\d[A-Za-z0-9.+~-]*$/
 
 const OPTIONS = {
@@ -42,7 +43,7 @@ const OPTIONS = {
 
 const here = (name) => readFileSync(join(HERE, name), 'utf8')
 
-/** Of the last commit, so that a build can be repeated. */
+/** Returns the time of the last commit, so that builds are reproducible. */
 function buildTime_s() {
   const given = process.env.SOURCE_DATE_EPOCH
   return Number(given ?? execFileSync('git', ['-C', ROOT, 'log', '-1', '--format=%ct'], { encoding: 'utf8' }))
@@ -55,7 +56,7 @@ function walk(folder) {
   })
 }
 
-/** Everything that is installed, below `tree`. */
+/** Writes all files that the package installs below `tree`. */
 async function fill(tree, version, time_s) {
   const opt = join(tree, 'opt/fulcrum')
   const packages = copyProductionTree(ROOT, opt)
@@ -77,7 +78,7 @@ async function fill(tree, version, time_s) {
   place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')
   mkdirSync(join(tree, 'usr/bin'), { recursive: true })
   symlinkSync('../../opt/fulcrum/systemd/fulcrum', join(tree, 'usr/bin/fulcrum'))
-  // Where ansible-core looks for collections.
+  // ansible-core looks for collections there.
   mkdirSync(join(tree, COLLECTIONS), { recursive: true })
   symlinkSync(relative(join('/', COLLECTIONS), '/opt/fulcrum/systemd/ansible'), join(tree, COLLECTIONS, 'fulcrum'))
   place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
@@ -107,7 +108,7 @@ function changelog(version, time_s) {
   return `fulcrum (${version}) stable; urgency=medium\n\n  * See /opt/fulcrum/CHANGELOG.md.\n\n -- Fulcrum <fulcrum@localhost>  ${date}\n`
 }
 
-/** As dpkg counts: a folder has another size on each file system. */
+/** Counts as dpkg does: the size of a folder differs between file systems. */
 const kibOf = (stat) => (stat.isFile() ? Math.ceil(stat.size / 1024) : 1)
 
 function describe(tree, version) {
@@ -117,12 +118,12 @@ function describe(tree, version) {
   const control = here('control').replace('@VERSION@', version)
   writeFileSync(join(folder, 'control'), control.replace('@KIB@', String(kib)))
   writeFileSync(join(folder, 'conffiles'), '/etc/default/fulcrum\n')
-  // The hook counts once the initial file system is made anew; without initramfs-tools nobody listens.
+  // The hook takes effect when the initramfs is rebuilt; without initramfs-tools the trigger does nothing.
   writeFileSync(join(folder, 'triggers'), 'activate-noawait update-initramfs\n')
   for (const name of SCRIPTS) writeFileSync(join(folder, name), here(name))
 }
 
-/** Nothing of who built it, and when, is left. */
+/** Sets modes and times, so that the package does not depend on who built it, and when. */
 function settle(tree, time_s) {
   for (const path of [...walk(tree), tree]) {
     const isProgram = statSync(path).isDirectory() || EXECUTABLE.test(relative(tree, path))

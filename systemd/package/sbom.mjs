@@ -1,5 +1,5 @@
-// `npm run sbom [-- FILE]`: what runs on an appliance beside Debian's own packages, as CycloneDX 1.5. The same for the
-// same lock.
+// `npm run sbom [-- FILE]`: writes the packages that run on an appliance, without Debian's own, as CycloneDX 1.5. The
+// result is the same for the same lock.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,10 +8,10 @@ import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
-// With `--omit dev` npm leaves out what tests name as well, though it is needed to run.
+// `--omit dev` would also leave out packages that run on an appliance if tests name them as well.
 const WORDS = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
 
-/** What the lock names for more than development. */
+/** Returns the packages that the lock does not mark as being for development only. */
 function ofProduction() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   return Object.entries(packages)
@@ -19,7 +19,7 @@ function ofProduction() {
     .map(([path, { name, version }]) => ({ name: name ?? path.split('node_modules/').at(-1), version }))
 }
 
-/** `shipped` are the packages that are installed; otherwise all that the lock names for any machine. */
+/** `shipped` are the packages that are installed; without it, all production packages of the lock for any machine. */
 export function sbom({ version, time_s, shipped }) {
   const said = execFileSync('npm', WORDS, {
     cwd: ROOT,
@@ -31,9 +31,9 @@ export function sbom({ version, time_s, shipped }) {
   const own = bill.metadata.component
   const names = new Set((shipped ?? ofProduction()).map((each) => `${each.name}@${each.version}`))
   const isShipped = (reference) => reference === own['bom-ref'] || names.has(reference)
-  // npm takes the name from the folder, which is another for everybody.
+  // npm takes the name from the folder, which differs between machines.
   const component = { ...own, type: 'application', name: 'fulcrum', version }
-  // A package that the lock knows by another name has its own in the reference.
+  // If the lock has a package under an alias, its real name is in the reference.
   const components = bill.components.filter(
     (each) => isShipped(`${each.name}@${each.version}`) || isShipped(each['bom-ref']),
   )
@@ -47,7 +47,7 @@ export function sbom({ version, time_s, shipped }) {
   const lasting = { ...bill, metadata: { ...bill.metadata, timestamp, tools: [], component }, components, dependencies }
   delete lasting.serialNumber
   const sum = createHash('sha256').update(JSON.stringify(lasting)).digest('hex')
-  // The form of a random one (RFC 9562, version 8), made from what it is about.
+  // A UUID (RFC 9562, version 8) derived from the content instead of a random one.
   const serialNumber = `urn:uuid:${sum.slice(0, 8)}-${sum.slice(8, 12)}-8${sum.slice(13, 16)}-8${sum.slice(17, 20)}-${sum.slice(20, 32)}`
   return `${JSON.stringify({ ...lasting, serialNumber }, null, 2)}\n`
 }

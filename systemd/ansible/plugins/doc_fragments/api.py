@@ -1,5 +1,5 @@
 # Apache-2.0, see the file LICENSE of Fulcrum.
-"""What every module says of how the API is reached."""
+"""The options of every module for reaching the API."""
 
 
 class ModuleDocFragment:

@@ -1,5 +1,5 @@
 # Apache-2.0, see the file LICENSE of Fulcrum.
-"""A client of the API of Fulcrum that needs the standard library of Python only."""
+"""A client of the API of Fulcrum that only needs the standard library of Python."""
 
 import hashlib
 import http.client
@@ -15,7 +15,7 @@ PREFIX = "/api/v1"
 
 
 def arguments(**own):
-    """The arguments that every module has, and its own."""
+    """Returns the arguments that all modules share, and those of this one."""
     return dict(
         url=dict(type="str", required=True, fallback=(env_fallback, ["FULCRUM_URL"])),
         token=dict(type="str", required=True, no_log=True, fallback=(env_fallback, ["FULCRUM_TOKEN"])),
@@ -28,7 +28,7 @@ def arguments(**own):
 
 
 def run(module, work):
-    """Ends the module with what `work` answers of an API, or with why it failed."""
+    """Ends the module with the result of `work`, or with the reason why it failed."""
     try:
         module.exit_json(**work(Api(module.params)))
     except Failure as failure:
@@ -36,7 +36,7 @@ def run(module, work):
 
 
 class Failure(Exception):
-    """Something that the person who wrote the task has to know."""
+    """A failure that is reported to the author of the task."""
 
     def told(self):
         return dict(msg=str(self))
@@ -57,7 +57,7 @@ class Refused(Failure):
 
 
 def _sentence(message, code, errors):
-    """The message, which names one field, or the fields in lines of their own."""
+    """Returns the message; two or more fields are on separate lines."""
     if len(errors) < 2:
         return "%s (%s)" % (message, code)
     lines = ["%s: %s" % (error["field"], error["message"]) for error in errors]
@@ -65,7 +65,7 @@ def _sentence(message, code, errors):
 
 
 class Answer:
-    """What the API answered: the whole JSON, or the text of what is none."""
+    """An answer of the API: the whole JSON, or the text if it is not JSON."""
 
     def __init__(self, text):
         try:
@@ -76,7 +76,7 @@ class Answer:
         self.message = envelope.get("message", "")
         self.job = envelope.get("job")
         self.next = envelope.get("next")
-        # A few answers stand without an envelope.
+        # A few answers have no envelope.
         self.data = envelope["data"] if "data" in envelope else self.json if self.json is not None else text
 
 
@@ -100,7 +100,7 @@ class Api:
         return self.ask("GET", path, query=query).data
 
     def ask(self, method, path, query=None, body=None):
-        """Asks again for as long as the daemon is busy: what is refused for that has changed nothing."""
+        """Repeats the request while the daemon is busy: a request refused for that reason has changed nothing."""
         waited = 0
         while True:
             status, headers, text = self._send(method, path, query, body)
@@ -111,7 +111,7 @@ class Api:
                 raise Failure("%s answers %d, and is no Fulcrum" % (self._url, status))
             refused = Refused(status, answer.json)
             wait = int(headers.get("Retry-After") or 0)
-            # Of others that say when to ask again, it may not be known whether they were done.
+            # Other statuses may have Retry-After too, but it may be unknown whether the request was carried out.
             is_busy = status in (409, 429)
             if not is_busy or wait == 0 or waited + wait > self._busy_timeout:
                 raise refused
@@ -147,7 +147,7 @@ class Api:
 
 
 class _Connection(http.client.HTTPSConnection):
-    """Compares the certificate before the first byte of a request leaves."""
+    """Checks the certificate before the first byte of a request is sent."""
 
     def __init__(self, host, port, timeout, context, fingerprint):
         super().__init__(host, port, timeout=timeout, context=context)
@@ -182,7 +182,7 @@ def _context(fingerprint, ca_file):
             raise Failure("ca_file: %s cannot be read: %s" % (ca_file, error))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # The fingerprint says more than a name and an authority.
+    # The fingerprint proves more than a name and an authority.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if ca_file is not None:

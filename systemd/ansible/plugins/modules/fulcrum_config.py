@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # Apache-2.0, see the file LICENSE of Fulcrum.
-"""Makes the configuration of Fulcrum what a document says."""
+"""Makes the configuration of Fulcrum match a document."""
 
 DOCUMENTATION = r"""
 module: fulcrum_config
@@ -143,7 +143,7 @@ import json
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.fulcrum.fulcrum.plugins.module_utils.fulcrum_api import Failure, Refused, arguments, run
 
-# Somebody else may apply between a plan and its apply.
+# Another caller may apply something between a plan and its apply.
 TRIES_MAX = 5
 SECRETS = ("pem", "pfx", "password", "privateKey")
 
@@ -178,8 +178,8 @@ def main():
 
 def _mask(module, document):
     """
-    Ansible would mask each value of the document wherever it comes up, names of records in messages among them. So the
-    document is taken out of what is told of the task, and its secrets are masked.
+    Ansible would mask every value of the document wherever it occurs, including names of records in messages. So the
+    document is removed from the reported parameters, and only its secrets are masked.
     """
     module.no_log_values = {module.params["token"]} | _secrets_of(document)
     if document is not None:
@@ -258,7 +258,7 @@ def _diff(change):
 
 
 def _warned(warnings):
-    """The same that an apply answers."""
+    """Returns the refusal with which an apply would answer."""
     told = "; ".join(warning["message"] for warning in warnings)
     return dict(code="WARNINGS", message="Nothing was applied: %s" % told, data=dict(warnings=warnings))
 
@@ -290,11 +290,11 @@ def _make_running(module, api, plan):
 
 
 def _tell_waiting(module, api):
-    """What the document says may be taken back yet, as when a play ended before it was confirmed."""
+    """Warns if the running revision may still be reverted, for example after a play that ended before confirming it."""
     try:
         found = api.get("/services/apply")
     except Refused as refused:
-        # Whoever may apply need not be one who may ask for this.
+        # A token that may apply need not have the right to this request.
         if refused.code != "PERMISSION_DENIED":
             raise
         return
@@ -304,7 +304,7 @@ def _tell_waiting(module, api):
 
 
 def _decide(module, api):
-    """About an apply that waits for its confirmation."""
+    """Confirms or reverts an apply that waits for its confirmation."""
     is_kept = module.params["state"] == "confirmed"
     found = api.get("/services/apply")
     wanted = module.params["revision"]

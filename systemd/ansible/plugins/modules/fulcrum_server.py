@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # Apache-2.0, see the file LICENSE of Fulcrum.
-"""Drains, halts, brings back and weighs a real server behind Fulcrum."""
+"""Drains or halts a real server behind Fulcrum, brings it back or changes its weight."""
 
 DOCUMENTATION = r"""
 module: fulcrum_server
@@ -108,7 +108,7 @@ def main():
 
 
 class _Server:
-    """One real server, and what is wanted of it."""
+    """One real server, and the state and weight that the task asks for."""
 
     def __init__(self, module, api):
         self._module = module
@@ -126,13 +126,13 @@ class _Server:
         self._path = "/ipvsDirector/rips/%s" % in_path(self._id)
         wanted = dict(state=self._params["state"], weight=self._params["weight"])
         self._wanted = {field: value for field, value in wanted.items() if value is not None}
-        # What is waited for is drained first; the job halts it.
+        # With a wait, the server is drained first; the job halts it.
         self._staged = dict(self._wanted, state="drained") if self._params["wait"] is not None else self._wanted
 
     def settle(self):
         pending = self._pending()
         differing = {field: value for field, value in self._wanted.items() if self._found[field] != value}
-        # What was staged before, and is just this, goes live as well.
+        # A pending change that contains only the wanted values is applied as well.
         result = dict(changed=bool(differing or pending), id=self._id)
         if self._module._diff:
             running = dict(self._found, **(pending["before"] if pending else {}))
@@ -142,7 +142,7 @@ class _Server:
         is_out = self._params["state"] == self._found["state"] == "halted"
         try:
             if pending is not None:
-                # The job of a run that was interrupted may wait for it.
+                # The job of an interrupted run may be waiting for this change.
                 self._apply_own()
                 pending = None
             job = self._stage(differing, self._params["wait"] is not None and not is_out)
@@ -154,7 +154,7 @@ class _Server:
         return result if job is None else dict(result, connections=self._followed(job))
 
     def _pending(self):
-        """The pending change of this real server, or none. One that makes anything else of it is somebody else's."""
+        """Returns the pending change of this real server, or None. Fails if the change contains anything else."""
         changes = self._api.get("/services/pending")["changes"]
         place = ("realServers", self._id)
         pending = next((change for change in changes if (change["resource"], change["resourceId"]) == place), None)
@@ -169,9 +169,9 @@ class _Server:
         raise Failure("name: of %s something else is pending (%s, by %s): apply or discard that first" % told)
 
     def _stage(self, differing, is_waited_for):
-        """Answers the job that waits for the end of its connections, if one does."""
+        """Returns the id of the job that waits until the connections have ended, or None."""
         if "weight" in differing:
-            # The port has to be sent with every change.
+            # Every change must contain the port.
             body = dict(port=self._found["port"], weight=differing["weight"])
             self._api.ask("PUT", self._path, body=body)
         if is_waited_for:
@@ -191,7 +191,7 @@ class _Server:
         self._api.ask("PUT", "/services/apply", body=body)
 
     def _discard_own(self):
-        """What could not be applied does not stay for somebody else's apply."""
+        """Discards a change that could not be applied, so that nobody else's apply makes it live."""
         try:
             change = self._pending()
             if change is not None:
