@@ -111,7 +111,7 @@ class Api:
                 raise Failure("%s answers %d, and is no Fulcrum" % (self._url, status))
             refused = Refused(status, answer.json)
             wait = int(headers.get("Retry-After") or 0)
-            # Other statuses may have Retry-After too, but it may be unknown whether the request was carried out.
+            # A 503 may have Retry-After as well, but does not mean that the daemon is busy.
             is_busy = status in (409, 429)
             if not is_busy or wait == 0 or waited + wait > self._busy_timeout:
                 raise refused
