@@ -73,16 +73,16 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     test.match(results.again, { changed: false })
     test.match(results.out, { changed: true, connections: 1 })
     test.match(results.back, { changed: true, id: await idOf('raw1') })
-    test.match(results.others, { failed: true, msg: /^name: of web1 something else is pending \(weight, by admin@/ })
+    test.match(results.others, { failed: true, msg: /^name: another change of web1 is pending \(weight, by admin@/ })
     test.match(results.otherValue, {
       failed: true,
-      msg: /^name: of web1 something else is pending \(weight, by admin@/,
+      msg: /^name: another change of web1 is pending \(weight, by admin@/,
     })
     test.match(results.staged, { changed: true }, 'what was staged, and is just this, goes live')
     test.match(results.unknown, { failed: true, msg: /there is no real server web9/ })
     test.match(results.heavy, { failed: true, errors: [{ field: 'weight' }] })
     test.match(results.forever, { failed: true, errors: [{ field: 'wait' }] })
-    test.match(results.aimless, { failed: true, msg: /goes with state drained or halted/ })
+    test.match(results.aimless, { failed: true, msg: /needs state drained or halted/ })
     const { changes } = await daemon.data('GET', '/services/pending')
     test.match(changes, [{ resourceId: stagedOther, after: { weight: 3 } }], 'what others staged stays pending')
     test.equal(changes.length, 1)

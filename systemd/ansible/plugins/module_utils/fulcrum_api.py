@@ -86,7 +86,7 @@ class Api:
     def __init__(self, params):
         parts = urlsplit(params["url"])
         if parts.scheme != "https" or not parts.hostname or parts.path not in ("", "/"):
-            raise Failure("url: say where the API is, such as https://lb1:9443, and not %s" % params["url"])
+            raise Failure("url: has to be the URL of the API, for example https://lb1:9443; not %s" % params["url"])
         self._url = params["url"]
         self._host = parts.hostname
         self._port = parts.port or 443
@@ -108,7 +108,7 @@ class Api:
             if status < 300:
                 return answer
             if not isinstance(answer.json, dict) or "code" not in answer.json:
-                raise Failure("%s answers %d, and is no Fulcrum" % (self._url, status))
+                raise Failure("%s answers %d and is not Fulcrum" % (self._url, status))
             refused = Refused(status, answer.json)
             wait = int(headers.get("Retry-After") or 0)
             # A 503 may have Retry-After as well, but does not mean that the daemon is busy.
@@ -136,14 +136,14 @@ class Api:
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read().decode("utf-8", "replace")
         except (OSError, http.client.HTTPException) as error:
-            lost = "%s gave no answer to %s %s: %s" % (self._url, method, path, error or type(error).__name__)
-            raise Failure(lost if method == "GET" else lost + "; it may have done it")
+            lost = "%s did not answer %s %s: %s" % (self._url, method, path, error or type(error).__name__)
+            raise Failure(lost if method == "GET" else lost + "; the request may have been carried out")
         finally:
             connection.close()
 
     def _untrusted(self, error):
         reason = getattr(error, "verify_message", None) or str(error)
-        return "%s shows a certificate that is not trusted (%s): set fingerprint or ca_file" % (self._url, reason)
+        return "the certificate of %s is not trusted (%s): set fingerprint or ca_file" % (self._url, reason)
 
 
 class _Connection(http.client.HTTPSConnection):
@@ -161,7 +161,7 @@ class _Connection(http.client.HTTPSConnection):
         if shown == self._fingerprint:
             return
         self.close()
-        message = "%s:%d shows another certificate than the one of fingerprint, and was sent nothing: its SHA-256 is %s"
+        message = "the certificate of %s:%d does not match fingerprint, so nothing was sent: its SHA-256 is %s"
         raise Failure(message % (self.host, self.port, shown))
 
 
@@ -170,7 +170,7 @@ def _fingerprint(text):
         return None
     digits = text.replace(":", "").lower()
     if not re.match(r"^[0-9a-f]{64}$", digits):
-        raise Failure("fingerprint: say the SHA-256 of a certificate, 64 hexadecimal digits, with colons or without")
+        raise Failure("fingerprint: has to be a SHA-256, 64 hexadecimal digits with or without colons")
     return digits
 
 
@@ -186,7 +186,7 @@ def _context(fingerprint, ca_file):
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if ca_file is not None:
-        raise Failure("ca_file: with fingerprint one certificate is accepted, whoever vouches for it: set one of them")
+        raise Failure("ca_file: excludes fingerprint, with which only that certificate is accepted: set one of them")
     return context
 
 

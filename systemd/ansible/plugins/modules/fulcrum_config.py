@@ -4,49 +4,49 @@
 
 DOCUMENTATION = r"""
 module: fulcrum_config
-short_description: Make the configuration of Fulcrum what a document says
+short_description: Apply a configuration document to Fulcrum
 version_added: 0.1.0
 description:
-  - Plans what a document changes and applies exactly that, on every node. Nothing is applied when nothing would change.
-  - In check mode it plans only, with all checks of an apply, that of HAProxy itself among them.
-  - In diff mode it shows each record that changes, and what changes in the generated files.
-  - Records that are not in the document stay, but for I(prune).
+  - Plans the changes of a document and applies exactly these on every node. Nothing is applied if nothing would change.
+  - In check mode it only plans, with all checks of an apply, including HAProxy's own.
+  - In diff mode it shows each changed record and the diff of the generated files.
+  - Records that are not in the document stay, unless I(prune) is set.
 author: Fulcrum (@fulcrum)
 options:
   state:
     description:
-      - C(applied) makes the document running.
-      - C(confirmed) keeps an apply that waits for its confirmation; C(reverted) takes it back at once. Where none
-        waits, both change nothing.
+      - C(applied) applies the document.
+      - C(confirmed) keeps an apply that waits for confirmation; C(reverted) reverts it immediately. If none is
+        waiting, both change nothing.
     type: str
     choices: [applied, confirmed, reverted]
     default: applied
   document:
     description:
-      - The document. It is not logged, as it may hold keys of certificates.
-      - A template makes a text of a number, which the API refuses with the name of the field; read a file of YAML as
-        the example does.
+      - The document. It is not logged because it may contain keys of certificates.
+      - A template turns numbers into strings, which the API refuses with the name of the field; read a YAML file as
+        in the example.
     type: dict
   file:
-    description: The document as a file of JSON, on the machine that the module runs on.
+    description: The document as a JSON file on the machine that runs the module.
     type: path
   owner:
-    description: Whose records those of the document are, where the document does not say so itself.
+    description: Owner of the records in the document, if the document does not name one.
     type: str
   prune:
-    description: Deletes what belongs to the owner of the document and is not in it.
+    description: Deletes records of the document's owner that are not in the document.
     type: bool
     default: false
   take_over:
-    description: Changes records of the document that belong to somebody else, or to nobody; otherwise they are refused.
+    description: Also changes records of other owners or without an owner; otherwise they are refused.
     type: bool
     default: false
   refuse_warnings:
-    description: Fails, and changes nothing, where there are warnings. Otherwise the task shows them.
+    description: Fails without changing anything if there are warnings. Otherwise the task shows them.
     type: bool
     default: false
   comment:
-    description: Kept with the revision.
+    description: Comment stored with the revision.
     type: str
   confirm_within:
     description: Seconds, 5 to 86400. The daemon reverts the apply unless it is confirmed within this time.
@@ -54,23 +54,23 @@ options:
   confirm:
     description:
       - With I(confirm_within), whether the task confirms the apply itself, on a new connection.
-      - With C(false), other tasks may look whether all is well before one with C(state=confirmed).
+      - With C(false), other tasks can check the result before a task with C(state=confirmed).
     type: bool
     default: true
   revision:
     description:
-      - With C(state=confirmed) and C(state=reverted), the revision that is meant, as the task that applied it returned
-        it. Without it, whatever waits for its confirmation is meant, whoever applied it.
-      - Where another one runs, as after an apply that was taken back, C(confirmed) fails, and C(reverted) changes
+      - With C(state=confirmed) and C(state=reverted), the revision to act on, as returned by the task that applied
+        it. Without it, the task acts on any apply that waits for confirmation, by any user.
+      - If another revision is running, for example after a revert, C(confirmed) fails, and C(reverted) changes
         nothing.
     type: int
 attributes:
   check_mode:
     support: full
-    description: It plans only.
+    description: Only plans.
   diff_mode:
     support: full
-    description: Records before and after, and differences of generated files.
+    description: Records before and after, and the diff of the generated files.
 extends_documentation_fragment: fulcrum.fulcrum.api
 """
 
@@ -106,21 +106,21 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What changes, each with C(op), C(resource), C(name), C(before), C(after) and C(effect). No secrets.
+  description: Changes, each with C(op), C(resource), C(name), C(before), C(after) and C(effect). No secrets.
   returned: with state=applied
   type: list
   elements: dict
 plan_warnings:
-  description: What should be known of it, each with C(code), C(message) and the record.
+  description: Warnings, each with C(code), C(message) and the record.
   returned: with state=applied
   type: list
   elements: dict
 digest:
-  description: SHA-256 of what it changes; the same for plans that would do the same.
+  description: SHA-256 of the changes; equal for plans with the same changes.
   returned: with state=applied
   type: str
 revision:
-  description: The revision that runs now.
+  description: The running revision.
   returned: success
   type: int
 confirm_by:
@@ -128,11 +128,11 @@ confirm_by:
   returned: with confirm=false, when the task applied something and it waits for its confirmation
   type: str
 code:
-  description: Why the API refused, in one word.
+  description: Error code of the API.
   returned: when it refused
   type: str
 errors:
-  description: What is wrong with which field, each with C(field), C(code) and C(message).
+  description: Invalid fields, each with C(field), C(code) and C(message).
   returned: when it refused
   type: list
   elements: dict
@@ -200,7 +200,7 @@ def _read(params, document):
     if owner is None:
         return document
     if document.get("owner", owner) != owner:
-        raise Failure("owner: the document says %s, and the task %s" % (document["owner"], owner))
+        raise Failure("owner: the document says %s, but the task says %s" % (document["owner"], owner))
     return dict(document, owner=owner)
 
 
@@ -211,10 +211,10 @@ def _of_file(path):
     except OSError as error:
         raise Failure("file: %s" % error)
     except ValueError as error:
-        hint = "of YAML, say document: \"{{ lookup('file', 'lb.yaml') | from_yaml }}\""
-        raise Failure("file: %s is no JSON: %s; %s" % (path, error, hint))
+        hint = "for YAML, use document: \"{{ lookup('file', 'lb.yaml') | from_yaml }}\""
+        raise Failure("file: %s is not JSON: %s; %s" % (path, error, hint))
     if not isinstance(document, dict):
-        raise Failure("file: %s holds no document" % path)
+        raise Failure("file: %s does not contain a document" % path)
     return document
 
 
@@ -285,7 +285,7 @@ def _make_running(module, api, plan):
         api.ask("PUT", "/services/apply/confirm")
     except Failure as failure:
         where = (applied["revision"], applied["confirmBy"])
-        raise Failure("Revision %d was applied and not confirmed, and is reverted at %s: " % where + str(failure))
+        raise Failure("Revision %d was applied but not confirmed, and is reverted at %s:  " % where + str(failure))
     return made
 
 
@@ -310,7 +310,7 @@ def _decide(module, api):
     wanted = module.params["revision"]
     is_meant = wanted is None or found["revision"] == wanted
     if is_kept and not is_meant:
-        message = "revision: %d runs, and not %d: that was taken back, or changed since"
+        message = "revision: %d is running instead of %d, which was reverted or followed by another apply"
         raise Failure(message % (found["revision"], wanted))
     is_waiting = is_meant and found["state"] == "waiting"
     if not is_waiting or module.check_mode:

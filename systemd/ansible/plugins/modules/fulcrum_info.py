@@ -4,25 +4,25 @@
 
 DOCUMENTATION = r"""
 module: fulcrum_info
-short_description: Read from Fulcrum
+short_description: Read from the API of Fulcrum
 version_added: 0.1.0
 description:
-  - Reads what any path of the API answers to a GET, or the configuration as a document.
-  - Some paths answer secrets to those who may see them; such a task wants C(no_log).
+  - Reads any path of the API with GET, or the configuration as a document.
+  - Some paths return secrets to users who may see them; use C(no_log) for such a task.
 author: Fulcrum (@fulcrum)
 options:
   path:
-    description: Path behind C(/api/v1), such as C(/layer7proxy/frontends). By default the configuration as a document.
+    description: Path below C(/api/v1). Defaults to the configuration as a document.
     type: str
     default: /config/document
   query:
-    description: Parameters of the query, such as C(owner) or C(name).
+    description: Query parameters, for example C(owner) or C(name).
     type: dict
     default: {}
 attributes:
   check_mode:
     support: full
-    description: It reads in check mode as well.
+    description: Reads in check mode as well.
 extends_documentation_fragment: fulcrum.fulcrum.api
 """
 
@@ -41,11 +41,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 data:
-  description: C(data) of the answer, or the whole answer where it has none.
+  description: C(data) of the answer, or the whole answer if it has none.
   returned: success
   type: raw
 next:
-  description: Where a list goes on (C(after) of the next query), when the query had a C(limit) and there is more.
+  description: Continuation of a list (C(after) of the next query), if there are more records than its C(limit).
   returned: success
   type: str
 """
@@ -61,7 +61,7 @@ def main():
     def work(api):
         path = module.params["path"]
         if not path.startswith("/") or "?" in path:
-            raise Failure("path: say one that begins with /, and what follows a question mark in query; not %s" % path)
+            raise Failure("path: has to begin with /, without query parameters, which belong in query; not %s" % path)
         answer = api.ask("GET", path, query=module.params["query"])
         return dict(changed=False, data=answer.data, next=answer.next)
 

@@ -4,11 +4,11 @@
 
 DOCUMENTATION = r"""
 module: fulcrum_server
-short_description: Drain, halt, bring back or weigh a real server
+short_description: Drain, halt or bring online a real server, or set its weight
 version_added: 0.1.0
 description:
-  - Changes the state or the weight of one real server and applies that alone, on every node. What others have staged
-    stays pending; a real server of which something else is pending is refused.
+  - Changes the state or the weight of one real server and applies only that, on every node. Other pending changes
+    stay pending; a real server with another pending change is refused.
 author: Fulcrum (@fulcrum)
 options:
   name:
@@ -17,28 +17,28 @@ options:
     required: true
   state:
     description:
-      - C(online) takes traffic.
+      - C(online) receives traffic.
       - C(drained) keeps its connections and gets no new clients.
-      - C(halted) is out of every backend.
+      - C(halted) is out of all backends.
     type: str
     choices: [online, drained, halted]
   weight:
-    description: Its share, 0 to 256.
+    description: Weight, 0 to 256.
     type: int
   wait:
     description:
-      - How long its connections may take to end, such as C(90s) or C(5m).
-      - With C(state=drained) the task fails when some are left then, and the real server stays drained.
-      - With C(state=halted) it is drained first, and halted when they have ended or the time has.
-      - A wait that is under way, as of a run that was interrupted, comes to its end before, for up to I(busy_timeout).
+      - How long to wait for the connections to end, for example C(90s) or C(5m).
+      - With C(state=drained) the task fails if some are left after that time, and the real server stays drained.
+      - With C(state=halted) it is drained first, and halted once they have ended or the time is up.
+      - A wait still in progress, for example of an interrupted run, is waited for first, for up to I(busy_timeout).
     type: str
   comment:
-    description: Kept with the revision.
+    description: Comment stored with the revision.
     type: str
 attributes:
   check_mode:
     support: full
-    description: It looks only.
+    description: Only reads.
   diff_mode:
     support: full
     description: State and weight before and after.
@@ -65,15 +65,15 @@ id:
   returned: success
   type: str
 connections:
-  description: Connections that were left when the wait ended; null when nobody could tell.
+  description: Connections that were left when the wait ended; null if unknown.
   returned: with wait
   type: int
 code:
-  description: Why the API refused, in one word.
+  description: Error code of the API.
   returned: when it refused
   type: str
 errors:
-  description: What is wrong with which field, each with C(field), C(code) and C(message).
+  description: Invalid fields, each with C(field), C(code) and C(message).
   returned: when it refused
   type: list
   elements: dict
@@ -103,7 +103,7 @@ def main():
     )
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True, required_one_of=[("state", "weight")])
     if module.params["wait"] is not None and module.params["state"] not in ("drained", "halted"):
-        module.fail_json(msg="wait: goes with state drained or halted")
+        module.fail_json(msg="wait: needs state drained or halted")
     run(module, lambda api: _Server(module, api).settle())
 
 
@@ -119,7 +119,7 @@ class _Server:
             raise Failure("name: there is no real server %s" % self._params["name"])
         if len(found) > 1:
             ids = ", ".join(record["id"] for record in found)
-            message = "name: several have the name %s (%s): give all but one another, by PUT /ipvsDirector/rips/ID"
+            message = "name: several real servers are named %s (%s): rename all but one with PUT /ipvsDirector/rips/ID"
             raise Failure(message % (self._params["name"], ids))
         self._found = found[0]
         self._id = self._found["id"]
@@ -166,7 +166,7 @@ class _Server:
         if not others:
             return pending
         told = (self._params["name"], ", ".join(sorted(others)), pending["by"])
-        raise Failure("name: of %s something else is pending (%s, by %s): apply or discard that first" % told)
+        raise Failure("name: another change of %s is pending (%s, by %s): apply or discard it first" % told)
 
     def _stage(self, differing, is_waited_for):
         """Returns the id of the job that waits until the connections have ended, or None."""
