@@ -18,7 +18,7 @@ import { freePort, httpServer } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
-/** A site with an access log behind a real HAProxy, who reads its lines, and clients. */
+/** A site with an access log behind a real HAProxy, a reader of its lines, and clients. */
 
 export const LIMITS = { bytes_max: 64 * 1024 * 1024, age_ms: 86_400_000 }
 
@@ -33,7 +33,7 @@ export async function site(test: Test, logs: LogSetting = { enabled: true }) {
     })
   const haproxy = haproxyFixture(test)
   const applied = await haproxy.apply(undefined, view(), 'reload')
-  test.equal(applied.ok, true, 'HAProxy takes it')
+  test.equal(applied.ok, true, 'HAProxy accepts the configuration')
   return { haproxy, view, port }
 }
 
@@ -42,7 +42,7 @@ export const forwardingTo = (address: SyslogAddress | undefined): Forwarding => 
   names: { l7Frontends: new Map([['shop', 'The shop']]), l7Backends: new Map(), realServers: new Map() },
 })
 
-/** A log thread without a thread of its own. */
+/** The code of the log thread, run without a thread of its own. */
 export function reader(
   test: Test,
   { folder, paths }: ReturnType<typeof haproxyFixture>,
@@ -72,7 +72,7 @@ export function reader(
       waiting.set(++request, resolve)
       thread.receive({ type: 'search', request, filter: {}, limit, after: undefined })
     })
-  /** Oldest first, when there are so many, those that are known to be lost included. */
+  /** Waits for so many rows, including lines counted as lost; returns the rows, oldest first. */
   const rows = async (count: number): Promise<readonly LogRow[]> => {
     for (;;) {
       const { rows: found, losses } = await page()
@@ -110,7 +110,7 @@ export async function readerApart(
   const page = async (): Promise<LogsPage> => {
     child.send({ type: 'search', request: 1, filter: {}, limit: 1_000 })
     for (;;) {
-      // Sound: it sends what the thread posts.
+      // Sound: the process sends what the log thread posts.
       const [message] = (await once(child, 'message')) as [FromLogThread]
       if (message.type === 'page') return message.answer
     }
@@ -118,7 +118,7 @@ export async function readerApart(
   return { kill, page }
 }
 
-/** The bytes as they are; resolves with what came back. */
+/** Sends the bytes unchanged; resolves with the answer. */
 export async function send(port: number, request: string | Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -129,7 +129,7 @@ export async function send(port: number, request: string | Buffer): Promise<stri
 export const get = (path: string, headers = ''): Buffer =>
   Buffer.from(`GET ${path} HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n${headers}\r\n`, 'latin1')
 
-/** Clients that ask one request after the other, until they are stopped; they count the answers. */
+/** Clients that send one request after another until they are stopped, and count the answers. */
 export function load(port: number, clients: number) {
   let [answered, isOver] = [0, false]
   const client = async (): Promise<void> => {

@@ -4,9 +4,9 @@ import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { noRsyslog, rsyslog, type SyslogMessage } from '../fixtures/rsyslog.ts'
 import { get, load, reader, readerApart, send, site, until } from './access-log-fixture.ts'
 
-/** kill -9 of the syslog server and of who forwards: nothing is sent twice, and what did not arrive is counted. */
+/** kill -9 of the syslog server and of the forwarder: nothing is sent twice, and missing messages are counted. */
 
-/** Nothing waits in the server for long. */
+/** No message waits long in the server. */
 const isFresh = (message: SyslogMessage | undefined): boolean =>
   Date.now() - Date.parse(JSON.parse(message?.text.slice(1) ?? '{}').time) < 500
 
@@ -15,7 +15,7 @@ const missed = ({ losses }: LogsPage): number => losses.unforwarded + losses.unc
 const LOGS = { enabled: true, target: 'both' } as const
 
 t.test(
-  'kill -9 of the server under load: HAProxy and the store go on, and lines that are missing are counted',
+  'kill -9 of the server under load: HAProxy and the store go on, missing lines are counted',
   { skip: noRsyslog },
   async (test) => {
     const { pair } = certificateMaker(test)
@@ -36,12 +36,12 @@ t.test(
       await until(() => server.count() > written)
     }
     const answered = await running.stop()
-    test.equal((await rows(answered)).length, answered, 'the store has all')
+    test.equal((await rows(answered)).length, answered, 'the store has all lines')
     await send(port, get('/last'))
     await until(() => server.messages().some(({ text }) => text.includes('"/last"')))
     const { losses } = await page()
     const texts = server.messages().map(({ text }) => text)
-    test.equal(new Set(texts).size, texts.length, 'nothing twice')
+    test.equal(new Set(texts).size, texts.length, 'no line twice')
     test.equal(losses.unforwarded, 0)
     test.ok(
       texts.length <= answered + 1 && texts.length + losses.uncertain >= answered + 1,
@@ -51,7 +51,7 @@ t.test(
 )
 
 t.test(
-  'kill -9 of who forwards, at any moment: nothing twice, and lines that are missing are counted',
+  'kill -9 of the forwarder at any moment: no line twice, and missing lines are counted',
   { skip: noRsyslog },
   async (test) => {
     const server = await rsyslog(test)
@@ -62,7 +62,7 @@ t.test(
     for (let round = 1; round <= 4; round++) {
       const { kill, page } = await readerApart(haproxy, address)
       const [seen, before] = [running.answered(), server.count()]
-      // Not at the same moment of a write each time.
+      // Each kill comes at another point of a write.
       await until(() => running.answered() > seen + 37 * round && server.count() > before + 37 * round)
       missing += missed(await page())
       await kill()
@@ -73,30 +73,34 @@ t.test(
     await send(port, get('/last'))
     await until(() => server.messages().some(({ text }) => text.includes('"/last"')))
     missing += missed(await last.page())
-    // What was sent before a kill may be read after what came later.
+    // Messages sent before a kill may be read after later ones.
     await until(() => server.count() + missing > answered)
     const texts = server.messages().map(({ text }) => text)
-    test.equal(new Set(texts).size, texts.length, 'nothing twice')
+    test.equal(new Set(texts).size, texts.length, 'no line twice')
     test.ok(texts.length <= answered + 1, `${texts.length}, ${missing} of ${answered}`)
   },
 )
 
-t.test('lines that wait when the daemon is killed are counted by the next one', { skip: noRsyslog }, async (test) => {
-  const server = await rsyslog(test)
-  await server.kill()
-  const { haproxy, port } = await site(test, LOGS)
-  const address = { host: '127.0.0.1', port: server.port, tls: undefined }
-  const first = await readerApart(haproxy, address)
-  for (let at = 0; at < 30; at++) await send(port, get(`/${at}`))
-  while ((await first.page()).rows.length !== 30);
-  await first.kill()
-  await server.start()
-  const { page, stop } = reader(test, haproxy, undefined, address)
-  await send(port, get('/later'))
-  test.match(await server.received(1), [{ text: /"\/later"/ }])
-  test.equal(missed(await page()), 30)
-  await stop()
-  const again = reader(test, haproxy, undefined, address)
-  test.equal(missed(await again.page()), 0, 'once')
-  test.equal(server.messages().length, 1)
-})
+t.test(
+  'lines that wait when the daemon is killed are counted by the next daemon',
+  { skip: noRsyslog },
+  async (test) => {
+    const server = await rsyslog(test)
+    await server.kill()
+    const { haproxy, port } = await site(test, LOGS)
+    const address = { host: '127.0.0.1', port: server.port, tls: undefined }
+    const first = await readerApart(haproxy, address)
+    for (let at = 0; at < 30; at++) await send(port, get(`/${at}`))
+    while ((await first.page()).rows.length !== 30);
+    await first.kill()
+    await server.start()
+    const { page, stop } = reader(test, haproxy, undefined, address)
+    await send(port, get('/later'))
+    test.match(await server.received(1), [{ text: /"\/later"/ }])
+    test.equal(missed(await page()), 30)
+    await stop()
+    const again = reader(test, haproxy, undefined, address)
+    test.equal(missed(await again.page()), 0, 'counted once')
+    test.equal(server.messages().length, 1)
+  },
+)

@@ -17,7 +17,7 @@ function authority(test: Test) {
 
 const plain = (port: number): SyslogAddress => ({ host: '127.0.0.1', port, tls: undefined })
 
-t.test('by TLS, as JSON: what a search finds, with secrets masked', { skip: noRsyslog }, async (test) => {
+t.test('over TLS, as JSON: the fields of a search, with secrets masked', { skip: noRsyslog }, async (test) => {
   const { root, own } = authority(test)
   const server = await rsyslog(test, { own, ca: root.cert })
   const address = { host: 'localhost', port: server.port, tls: { ca: root.cert, own: undefined } }
@@ -47,12 +47,12 @@ t.test('by TLS, as JSON: what a search finds, with secrets masked', { skip: noRs
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
-t.test('as the line of Apache, and only there', { skip: noRsyslog }, async (test) => {
+t.test("in Apache's line format, and only to that server", { skip: noRsyslog }, async (test) => {
   const server = await rsyslog(test)
   const { haproxy, port } = await site(test, { enabled: true, format: 'combined', target: 'syslog' })
   const { page } = reader(test, haproxy, undefined, plain(server.port))
   await send(port, get('/a?pw=1', 'Referer: https://www.example.org/?token=geheim\r\nUser-Agent: "curl"\\8\r\n'))
-  // Threads of HAProxy write theirs in any order.
+  // HAProxy's threads write their lines in any order.
   await server.received(1)
   await send(port, 'nonsense\r\n\r\n')
   const [one, other] = (await server.received(2)).map(({ text }) => text)
@@ -67,7 +67,7 @@ t.test('as the line of Apache, and only there', { skip: noRsyslog }, async (test
 const HOSTILE = ['"', '\\', ']', '\u0007\u001b[2J', '\xff\xfe\x80', 'ü', '<0>1 - - - - - - x', "';--", '%0a%0d']
 
 for (const format of ['structured', 'combined'] as const) {
-  t.test(`whatever clients send is one message (${format})`, { skip: noRsyslog }, async (test) => {
+  t.test(`any bytes from clients stay one message (${format})`, { skip: noRsyslog }, async (test) => {
     const server = await rsyslog(test)
     const names = Array.from({ length: 14 }, (_, at) => `X-${at}`)
     const headers = ['User-Agent', 'Referer', ...names]
@@ -75,7 +75,7 @@ for (const format of ['structured', 'combined'] as const) {
     const { rows } = reader(test, haproxy, undefined, plain(server.port))
     for (const [at, value] of HOSTILE.entries())
       await send(port, get(`/${at}`, `User-Agent: ${value}\r\nReferer: ${value}\r\n`))
-    // Each byte of it is six in JSON; the whole is far more than rsyslog takes.
+    // Each of these bytes takes six in JSON; the whole is far more than rsyslog accepts.
     const long = names.map((name) => `${name}: ${'\u0001\xff"'.repeat(200)}\r\n`).join('')
     await send(port, get(`/${'~'.repeat(4_000)}`, `${long}User-Agent: <13>1 - evil evil - - -\r\n`))
     await send(port, get('/last'))
@@ -88,19 +88,19 @@ for (const format of ['structured', 'combined'] as const) {
       const { path = '', headers: kinds = '' } = kept[at] ?? {}
       const told = JSON.parse(text.slice(1))
       test.ok(path.startsWith(told.path), path)
-      // That of the long one is cut.
+      // The headers of the long request are cut.
       if (!path.startsWith('/~')) test.same(told.headers, JSON.parse(kinds))
     }
-    // Threads of HAProxy tell theirs in any order.
+    // HAProxy's threads write their lines in any order.
     test.ok(
       messages.some(({ text }) => text.includes('/last')),
-      'and what came behind it',
+      'and the request after it',
     )
   })
 }
 
 t.test(
-  'a server that cannot show who it is gets nothing; lines wait for the right one',
+  'a server that cannot authenticate gets nothing; lines wait for the right one',
   { skip: noRsyslog },
   async (test) => {
     const { pair, root, own } = authority(test)
@@ -121,7 +121,7 @@ t.test(
     direct(address(root.cert, '127.0.0.1'))
     await refused(2, /does not match/)
     direct(address(root.cert, 'localhost'))
-    // It wants a certificate of ours.
+    // This server requires a client certificate.
     await refused(3, /./)
     direct({ host: 'localhost', port: server.port, tls: { ca: 'nonsense', own: undefined } })
     await refused(4, /./)

@@ -8,9 +8,9 @@ import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 import { get, load, reader, readerApart, send, site, until } from './access-log-fixture.ts'
 
-/** Reloads, kill -9, a full disk, and nobody who reads: no line of a real HAProxy is lost but what is counted. */
+/** Reloads, kill -9, a full disk and a missing reader: every lost line of a real HAProxy is counted. */
 
-t.test('nothing is lost over reloads while requests come', async (test) => {
+t.test('no line is lost over reloads while requests arrive', async (test) => {
   const { haproxy, view, port } = await site(test)
   const { rows, page, thread } = reader(test, haproxy)
   const running = load(port, 4)
@@ -19,7 +19,7 @@ t.test('nothing is lost over reloads while requests come', async (test) => {
     const seen = running.answered()
     await until(() => running.answered() > seen + 50)
     const after = view({ timeoutClient })
-    // As the engine does.
+    // As the apply engine does.
     await thread.look()
     const { ok } = await haproxy.apply(before, after, 'reload')
     test.equal(ok, true, 'reloaded')
@@ -31,7 +31,7 @@ t.test('nothing is lost over reloads while requests come', async (test) => {
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
-t.test('reloads right behind each other lose nothing either', async (test) => {
+t.test('reloads in quick succession lose no line either', async (test) => {
   const { haproxy, view, port } = await site(test)
   const { rows, page, thread } = reader(test, haproxy)
   let before = view()
@@ -43,12 +43,12 @@ t.test('reloads right behind each other lose nothing either', async (test) => {
     before = after
   }
   const found = await rows(8)
-  // Of two workers that have something to say, either is heard first.
+  // When two workers have lines, either may be read first.
   test.strictSame(found.map(({ path }) => path).toSorted(), ['/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8'])
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
-t.test('an old worker is listened to until its last request has ended, and then ends', async (test) => {
+t.test('an old worker is read until its last request has ended, and then ends', async (test) => {
   const { haproxy, view, port } = await site(test)
   const { rows } = reader(test, haproxy)
   const slow = connect(port, '127.0.0.1')
@@ -69,13 +69,13 @@ t.test('an old worker is listened to until its last request has ended, and then 
   while (((await oldWorkers()) ?? '') !== '') await sleep(50)
 })
 
-t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one twice', async (test) => {
+t.test('kill -9 of the reader at any moment neither loses a line nor stores one twice', async (test) => {
   const { haproxy, port } = await site(test)
   const running = load(port, 4)
   for (let round = 1; round <= 4; round++) {
     const { kill } = await readerApart(haproxy)
     const seen = running.answered()
-    // Not at the same moment of a write each time.
+    // Each kill comes at another point of a write.
     await until(() => running.answered() > seen + 37 * round)
     await kill()
   }
@@ -83,11 +83,11 @@ t.test('kill -9 of the reader, at any moment, neither loses a line nor keeps one
   const { rows, page } = reader(test, haproxy)
   const kept = await rows(answered)
   test.equal(kept.filter(({ status }) => status === 200).length, answered)
-  test.equal(new Set(kept.map(({ sourcePort, at_ms }) => `${sourcePort} ${at_ms}`)).size, answered, 'each once')
+  test.equal(new Set(kept.map(({ sourcePort, at_ms }) => `${sourcePort} ${at_ms}`)).size, answered, 'each line once')
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
-t.test('a full disk costs no line while there is memory for them', { skip: noSmallDisk }, async (test) => {
+t.test('a full disk loses no line while memory can hold them', { skip: noSmallDisk }, async (test) => {
   const { haproxy, port } = await site(test)
   const disk = smallDisk(test, 1)
   const filler = join(disk, 'filler')
@@ -99,7 +99,7 @@ t.test('a full disk costs no line while there is memory for them', { skip: noSma
       writeFileSync(filler, Buffer.alloc(size))
       break
     } catch {
-      // Less, until it fits.
+      // Halved until it fits.
     }
   }
   for (let at = 0; at < 300; at++) await send(port, get(`/${Buffer.from(String(Math.sin(at))).toString('hex')}`))
@@ -111,7 +111,7 @@ t.test('a full disk costs no line while there is memory for them', { skip: noSma
   await stop()
 })
 
-t.test('HAProxy serves on when nobody reads, and what its ring cannot hold is counted', async (test) => {
+t.test('HAProxy serves on without a reader, and lines that do not fit into its ring are counted', async (test) => {
   const { haproxy, port } = await site(test, { enabled: true, headers: ['X-A', 'X-B', 'X-C', 'X-D', 'X-E', 'X-F'] })
   const long = ['A', 'B', 'C', 'D', 'E', 'F'].map((name) => `X-${name}: ${'v'.repeat(1_024)}\r\n`).join('')
   const sent = 2_400
@@ -120,7 +120,7 @@ t.test('HAProxy serves on when nobody reads, and what its ring cannot hold is co
     const request = `GET /x HTTP/1.1\r\nHost: a\r\n${long}\r\n`
     for (let at = 0; at < sent / 4; at++) {
       socket.write(request)
-      // An answer may come in pieces.
+      // The answer may arrive in pieces.
       let answer = ''
       while (!answer.endsWith('ok')) answer += String((await once(socket, 'data'))[0])
     }
@@ -130,6 +130,6 @@ t.test('HAProxy serves on when nobody reads, and what its ring cannot hold is co
   const { rows, page } = reader(test, haproxy)
   const kept = await rows(sent)
   const { losses } = await page()
-  test.ok(losses.lost > 0, 'its ring has 16 MiB')
+  test.ok(losses.lost > 0, 'the ring holds 16 MiB')
   test.equal(kept.length + losses.lost, sent)
 })

@@ -2,9 +2,9 @@ import t from 'tap'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { get, reader, send, site } from './access-log-fixture.ts'
 
-/** What a real HAProxy logs, and what is kept of it. */
+/** Lines that a real HAProxy logs, and the rows stored from them. */
 
-t.test('a request is a line with what was asked, who answered and how long it took', async (test) => {
+t.test('a request is one line with the request, the server that answered and the time it took', async (test) => {
   const { haproxy, port } = await site(test, { enabled: true, headers: ['User-Agent', 'X-None'] })
   const { rows } = reader(test, haproxy)
   await send(port, get('/a/b?c=d', 'User-Agent: curl/8 "x"\r\n'))
@@ -25,7 +25,7 @@ t.test('a request is a line with what was asked, who answered and how long it to
   test.ok(row !== undefined && row.total_ms >= 0 && row.bytesOut > 0 && Math.abs(Date.now() - row.at_ms) < 60_000)
 })
 
-t.test('whatever bytes a client sends, its line is one line, and the next one is whole', async (test) => {
+t.test('whatever bytes a client sends, its line is one line, and the next line is whole', async (test) => {
   const { haproxy, port } = await site(test, { enabled: true, headers: ['X-A'] })
   const { rows, page } = reader(test, haproxy)
   const hostile: readonly (readonly [value: string, kept: string])[] = [
@@ -42,7 +42,7 @@ t.test('whatever bytes a client sends, its line is one line, and the next one is
   await send(port, get(`/${'p'.repeat(70_000)}`))
   await send(port, 'NO \u0001\u0000 request\r\n\r\n')
   await send(port, get('/last'))
-  // A client has its answer before the line is written: threads of HAProxy write theirs in any order.
+  // A client has its answer before the line is written, and HAProxy's threads write in any order.
   const all = await rows(hostile.length + 4)
   const of = (path: string) => all.filter((row) => row.path === path)
   for (const [n, [, kept]] of hostile.entries())
@@ -72,7 +72,7 @@ t.test('secrets are masked before anything is stored', async (test) => {
   test.strictSame(JSON.parse(row?.headers ?? ''), { Authorization: '**', Cookie: '**', Referer: referer })
 })
 
-t.test('what comes while nobody reads is read later, once', async (test) => {
+t.test('lines that arrive without a reader are read later, once', async (test) => {
   const { haproxy, port } = await site(test)
   const first = reader(test, haproxy)
   await send(port, get('/1'))
@@ -81,16 +81,16 @@ t.test('what comes while nobody reads is read later, once', async (test) => {
   for (const path of ['/2', '/3']) await send(port, get(path))
   const { rows, page } = reader(test, haproxy)
   await send(port, get('/4'))
-  // Threads of HAProxy write theirs in any order.
+  // HAProxy's threads write their lines in any order.
   test.strictSame((await rows(4)).map(({ path }) => path).toSorted(), ['/1', '/2', '/3', '/4'])
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
-t.test('one in so many is kept, and the others are no losses', async (test) => {
+t.test('with sampling, one line in so many is kept, and the others do not count as lost', async (test) => {
   const { haproxy, port } = await site(test, { enabled: true, sample: 1_000_000 })
   const { rows, page } = reader(test, haproxy)
   for (let at = 0; at < 20; at++) await send(port, get('/sampled'))
-  // What is no request is always kept.
+  // Lines that are no requests are always kept.
   await send(port, 'NO request\r\n\r\n')
   test.match(await rows(1), [{ status: 400 }])
   test.strictSame((await page()).losses, NO_LOSSES)

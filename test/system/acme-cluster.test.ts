@@ -7,7 +7,7 @@ import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'
 import { output } from './tls-frontend.ts'
 
-t.test('one node of a cluster works on an order, each answers the CA, and others go on without it', async (test) => {
+t.test('one node of a cluster works on an order, each answers the CA, and others can take over', async (test) => {
   const daemons = await ClusterDaemons.begin(test, { isBeside: true })
   if (typeof daemons === 'string') {
     test.pass(`# SKIP ${daemons}`)

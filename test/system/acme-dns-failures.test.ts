@@ -4,15 +4,15 @@ import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { dnsSite, SECRET } from './acme-dns-site.ts'
 import { output } from './tls-frontend.ts'
 
-/** Scripts that make no records. */
+/** Scripts that create no records. */
 
 const skip = sandboxProblem()
 
-t.test('a script that fails, one that hangs, and records that nobody sees', { skip }, async (test) => {
+t.test('a script that fails, a script that hangs, and records that never become visible', { skip }, async (test) => {
   const { daemon, made, calls, records, mode, dns } = await dnsSite(test)
   mode.is = 'refuses'
   const { id, order } = await made()
-  // Only what is to be over soon has little time.
+  // Only parts that should end soon get little time.
   const triedAgain = async (within: object) => {
     await daemon.data('PUT', `/certificates/acme/orders/${id}`, { dns: { ...dns, ...within } })
     await daemon.data('PUT', '/services/apply')

@@ -3,11 +3,11 @@ import { until } from '../fixtures/daemon.ts'
 import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { dnsSite } from './acme-dns-site.ts'
 
-/** Records of DNS over kill -9. */
+/** DNS records over kill -9. */
 
 const skip = sandboxProblem()
 
-t.test('kill -9 while records are made, waited for and removed', { skip }, async (test) => {
+t.test('kill -9 while records are created, waited for and removed', { skip }, async (test) => {
   const { ca, daemon, made, calls, records, mode } = await dnsSite(test, {
     PEBBLE_VA_NOSLEEP: '0',
     PEBBLE_VA_SLEEPTIME: '2',

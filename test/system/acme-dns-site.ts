@@ -24,7 +24,7 @@ interface Call {
   readonly value: string
 }
 
-/** Who is told of records, and tells the name server of the CA. */
+/** A DNS provider that learns of records and passes them to the name server of the CA. */
 async function provider(test: Test, names: number) {
   const calls: Call[] = []
   const records = new Map<string, string>()
@@ -50,7 +50,7 @@ async function provider(test: Test, names: number) {
   return { port, calls, records, mode }
 }
 
-/** What orders by DNS-01 need: a CA, a daemon with a script in it, and the provider that the script tells. */
+/** The parts of an order by DNS-01: a CA, a daemon with a script, and the provider that the script calls. */
 export async function dnsSite(test: Test, env: PebbleOptions['env'] = {}) {
   const ca = await pebbleFixture(test, { httpPort: await freePort(), env })
   const told = await provider(test, ca.names)

@@ -4,29 +4,26 @@ import { freePort } from '../fixtures/traffic.ts'
 import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'
 
-t.test(
-  'a name that the CA does not find ours fails with its reason, and is got when somebody has mended it',
-  async (test) => {
-    const [httpPort, elsewhere] = [await freePort(), await freePort()]
-    // The CA asks at another port than the site has.
-    const ca = await pebbleFixture(test, { httpPort: elsewhere, env: { PEBBLE_AUTHZREUSE: '0' } })
-    const daemon = await daemonFixture(test)
-    const { id, order, issuer, plain } = await acmeSite(daemon, ca, httpPort)
-    await daemon.data('PUT', '/services/apply')
-    const failing = await until('the failure', order, ({ state }) => state === 'failing')
-    test.match(failing, { failures: 1, lastError: /www\.site\.test: connection: /, issuedAt: null })
-    test.match(await issuer(), SITE, 'what was there before is shown')
-    await daemon.data('PUT', `/layer7proxy/frontends/${plain}`, { ports: `${httpPort},${elsewhere}` })
-    await daemon.data('PUT', '/services/apply')
-    await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
-    await until('the certificate', order, ({ state }) => state === 'valid')
-    test.match(await issuer(), /^Pebble Intermediate/)
-  },
-)
+t.test('a name that leads the CA elsewhere fails with the reason, and succeeds once it is mended', async (test) => {
+  const [httpPort, elsewhere] = [await freePort(), await freePort()]
+  // The CA connects to another port than that of the site.
+  const ca = await pebbleFixture(test, { httpPort: elsewhere, env: { PEBBLE_AUTHZREUSE: '0' } })
+  const daemon = await daemonFixture(test)
+  const { id, order, issuer, plain } = await acmeSite(daemon, ca, httpPort)
+  await daemon.data('PUT', '/services/apply')
+  const failing = await until('the failure', order, ({ state }) => state === 'failing')
+  test.match(failing, { failures: 1, lastError: /www\.site\.test: connection: /, issuedAt: null })
+  test.match(await issuer(), SITE, 'the old certificate is still presented')
+  await daemon.data('PUT', `/layer7proxy/frontends/${plain}`, { ports: `${httpPort},${elsewhere}` })
+  await daemon.data('PUT', '/services/apply')
+  await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
+  await until('the certificate', order, ({ state }) => state === 'valid')
+  test.match(await issuer(), /^Pebble Intermediate/)
+})
 
-t.test('kill -9 at any moment: the order that was under way is taken up, and no other is made', async (test) => {
+t.test('kill -9 at any moment: the open order is resumed, and no other is created', async (test) => {
   const httpPort = await freePort()
-  // The CA takes its time, so that there are moments to be killed in.
+  // The CA is slow, so that there are moments for a kill.
   const ca = await pebbleFixture(test, { httpPort, env: { PEBBLE_VA_NOSLEEP: '0', PEBBLE_VA_SLEEPTIME: '2' } })
   const daemon = await daemonFixture(test)
   const { order, issuer } = await acmeSite(daemon, ca, httpPort)
@@ -44,7 +41,7 @@ t.test('kill -9 at any moment: the order that was under way is taken up, and no 
   test.equal(ca.log().match(/Issued certificate/g)?.length, 1)
 })
 
-t.test('while the CA is down the certificate that is there is shown; when it is back, it goes on', async (test) => {
+t.test('while the CA is down, the old certificate is presented; afterwards the order continues', async (test) => {
   const httpPort = await freePort()
   const ca = await pebbleFixture(test, { httpPort })
   const daemon = await daemonFixture(test)
@@ -56,7 +53,7 @@ t.test('while the CA is down the certificate that is there is shown; when it is 
   await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
   test.match(await until('the failure', order, ({ failures }) => failures === 1), { lastError: /ECONNREFUSED/ })
   test.match(await issuer(), /^Pebble Intermediate/)
-  // It has forgotten everything: the account is made again.
+  // The CA has forgotten everything, so the account is created again.
   await ca.start()
   await daemon.data('PUT', `/certificates/acme/orders/${id}/renew`)
   const now = () => daemon.data('GET', `/certificates/certs/${certificateId}`)

@@ -13,7 +13,7 @@ import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { SITE } from './acme-site.ts'
 
-/** Frontends of every kind behind the look at what a client speaks: CAs are answered, clients are who they are. */
+/** Frontends of every kind behind the inspection of the protocol: CAs are answered, clients keep their addresses. */
 
 const PROMISED = { name: SITE, value: Buffer.alloc(32, 7).toString('base64url') }
 const CLIENT = '198.51.100.7'
@@ -61,7 +61,7 @@ for (const [name, { more, greets }] of Object.entries(CASES)) {
       return tls
     }
     const validated = (await spoken('acme-tls/1')).getPeerCertificate().raw
-    test.match(validated.toString('hex'), '06082b0601050507011f0101ff', 'the CA sees what was promised')
+    test.match(validated.toString('hex'), '06082b0601050507011f0101ff', 'the CA sees the expected value')
     const tls = await spoken('http/1.1')
     test.equal(tls.getPeerCertificate().fingerprint256, shown.facts.fingerprint, 'a client sees the site')
     tls.write(`GET / HTTP/1.1\r\nHost: ${SITE}\r\nConnection: close\r\n\r\n`)
@@ -74,7 +74,7 @@ for (const [name, { more, greets }] of Object.entries(CASES)) {
         .at(-1)
         ?.replaceAll(/\r\n|^[0-9a-f]+\r\n/g, ''),
       seen,
-      'and is who it is',
+      'with its own address',
     )
   })
 }

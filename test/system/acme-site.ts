@@ -9,13 +9,13 @@ interface Ca {
   readonly root: string
 }
 
-/** The id of an account at a CA of `pebbleFixture`. */
+/** Returns the id of an account at a CA of `pebbleFixture`. */
 export async function accountAt(daemon: Daemon, { directoryUrl, root }: Ca, more: object = {}): Promise<string> {
   const account = { name: 'ca', directoryUrl, caCertificate: root, termsAgreed: true, ...more }
   return (await daemon.data('POST', '/certificates/acme/accounts', account)).id
 }
 
-/** A site whose certificate is ordered at a CA; the apply that orders it is still to come. */
+/** Creates a site whose certificate is ordered from a CA by the next apply. */
 export async function acmeSite(daemon: Daemon, ca: Ca, httpPort: number) {
   const web = { mode: 'http', ip: '127.0.0.1' }
   const open = { ...web, name: 'plain', ports: String(httpPort) }

@@ -10,7 +10,7 @@ import { pebbleFixture, type PebbleOptions } from './pebble.ts'
 import { ask } from './plain-haproxy.ts'
 import { client } from './tls-frontend.ts'
 
-/** Certificates by TLS-ALPN-01, through the HAProxy that serves the very names that the CA looks at. */
+/** Certificates by TLS-ALPN-01, through the HAProxy that serves the same names that the CA validates. */
 
 const worker = async (daemon: Daemon) =>
   /^Pid: (\d+)$/m.exec(await ask(`${daemon.state}/haproxy/master.sock`, '@1 show info'))?.[1]
@@ -27,7 +27,7 @@ async function site(test: Test, env: PebbleOptions['env'] = {}) {
   const accountId = await accountAt(daemon, ca, { tlsPort })
   const ordered = { name: 'site', accountId, names: [SITE, 'api.site.test'], challenge: 'tls-alpn-01' }
   const refused = await daemon.call('POST', '/certificates/acme/orders', { body: ordered })
-  // The names are served already, with a certificate from elsewhere.
+  // The names are already served, with a certificate from elsewhere.
   const { cert, key: privateKey } = certificateMaker(test).pair({ name: SITE })
   const shown = { name: 'shown', cert, privateKey }
   const { id: certificateId } = await daemon.data('POST', '/certificates/certs', shown)
@@ -57,12 +57,12 @@ interface Seen {
   readonly body: string
 }
 
-/** One request over a connection of its own. */
+/** Sends one request over a connection of its own. */
 function asked(port: number): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, servername: SITE, headers: { host: SITE } }
     get({ ...options, agent: false, rejectUnauthorized: false }, (answer) => {
-      // Sound: a request by https has a socket of TLS.
+      // Sound: a request over https has a TLS socket.
       const { issuer } = (answer.socket as ReturnType<typeof connect>).getPeerCertificate()
       let body = ''
       answer.setEncoding('utf8').on('data', (text: string) => (body += text))
@@ -71,7 +71,7 @@ function asked(port: number): Promise<Seen> {
   })
 }
 
-/** Clients that come again and again until they are stopped. */
+/** Clients that connect repeatedly until they are stopped. */
 function load(port: number, clients: number) {
   const [seen, failed]: [Map<string, number>, string[]] = [new Map(), []]
   let isStopped = false
@@ -95,7 +95,7 @@ function load(port: number, clients: number) {
 }
 
 t.test('a name is validated while it is served: no reload, and no client fails or sees another name', async (test) => {
-  // The CA takes a second, so that clients come in between.
+  // The CA takes a second, so that clients connect in between.
   const { daemon, id, order, valid, issuer, refused, tlsPort, certificateId } = await site(test, {
     PEBBLE_VA_NOSLEEP: '0',
     PEBBLE_VA_SLEEPTIME: '1',
@@ -106,7 +106,7 @@ t.test('a name is validated while it is served: no reload, and no client fails o
     errors: [{ field: 'challenge', message: new RegExp(`^tls-alpn-01 needs .* port ${tlsPort} with TLS`) }],
   })
   const clients = load(tlsPort, 4)
-  // The one reload, which puts in front what looks at the protocol.
+  // The only reload, which puts the inspection of the protocol in front.
   await daemon.data('PUT', '/services/apply')
   const before = await worker(daemon)
   await valid()
@@ -117,13 +117,13 @@ t.test('a name is validated while it is served: no reload, and no client fails o
   await until('another one', now, ({ fingerprint }) => fingerprint !== first)
   await until('its end', order, ({ state }) => state === 'valid')
   const { seen, failed } = await clients.stop()
-  test.same(failed, [], 'nobody failed')
+  test.same(failed, [], 'no client failed')
   test.equal(await worker(daemon), before, 'HAProxy was not reloaded')
   const issuers = [...seen.keys()]
   test.ok(issuers.every((name) => name === SITE || name.startsWith('Pebble Intermediate')))
   const requests = [...seen.values()].reduce((sum, count) => sum + count, 0)
   test.comment(`${requests} connections`)
-  test.equal((await asked(tlsPort)).body, '127.0.0.1', 'the address of the client')
+  test.equal((await asked(tlsPort)).body, '127.0.0.1', "the client's own address")
 
   const spoken = async (servername: string, ...more: readonly string[]) => {
     const options = { host: '127.0.0.1', port: tlsPort, servername, ALPNProtocols: ['acme-tls/1', ...more] }
@@ -137,11 +137,11 @@ t.test('a name is validated while it is served: no reload, and no client fails o
       socket.destroy()
     }
   }
-  test.equal(await spoken(SITE), undefined, 'nothing is promised any more')
-  test.match(await spoken('other.test', 'http/1.1'), `DNS:${SITE}`, 'a client like any other')
+  test.equal(await spoken(SITE), undefined, 'the validation certificate is no longer presented')
+  test.match(await spoken('other.test', 'http/1.1'), `DNS:${SITE}`, 'like for any other client')
 })
 
-t.test('kill -9 while the CA looks: the order is gone on with, and the site goes on', async (test) => {
+t.test('kill -9 during validation: the order is resumed, and the site continues to serve', async (test) => {
   const { ca, daemon, id, valid, order, issuer, tlsPort } = await site(test, {
     PEBBLE_VA_NOSLEEP: '0',
     PEBBLE_VA_SLEEPTIME: '2',
@@ -154,7 +154,7 @@ t.test('kill -9 while the CA looks: the order is gone on with, and the site goes
     await daemon.start()
     await daemon.login()
   }
-  // Who is killed in the middle of a handshake has answered wrong: the next try is another order.
+  // A daemon that is killed during a handshake has answered wrongly: the next attempt is another order.
   const { state, lastError } = await until('what came of it', order, (now) => ['valid', 'failing'].includes(now.state))
   if (state === 'failing') {
     test.match(lastError, /Failed to connect|reset|EOF/)

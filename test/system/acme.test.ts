@@ -10,7 +10,7 @@ import { output } from './tls-frontend.ts'
 const worker = async (daemon: Daemon) =>
   /^Pid: (\d+)$/m.exec(await ask(`${daemon.state}/haproxy/master.sock`, '@1 show info'))?.[1]
 
-t.test('a certificate is got and renewed, without a reload and without what others have staged', async (test) => {
+t.test('a certificate is issued and renewed without a reload, and staged changes stay pending', async (test) => {
   const httpPort = await freePort()
   // Every third nonce is refused for no reason, as RFC 8555 allows.
   const ca = await pebbleFixture(test, { httpPort, env: { PEBBLE_WFE_NONCEREJECT: '33' } })
@@ -30,7 +30,7 @@ t.test('a certificate is got and renewed, without a reload and without what othe
   test.match(await issuer(), /^Pebble Intermediate/)
   test.equal(await worker(daemon), before, 'HAProxy was not reloaded')
   const { changes } = await daemon.data('GET', '/services/pending')
-  test.match(changes, [{ resourceId: ripId }], 'what is staged stays pending')
+  test.match(changes, [{ resourceId: ripId }], 'staged changes stay pending')
   test.equal(changes.length, 1)
   const certificate = await daemon.data('GET', `/certificates/certs/${certificateId}`)
   test.same(certificate.certInfo.subjectAlt.toSorted(), ['api.site.test', SITE])
@@ -45,11 +45,11 @@ t.test('a certificate is got and renewed, without a reload and without what othe
   test.equal(await worker(daemon), before)
   for (const secret of [next.privateKey, certificate.privateKey]) {
     const line = secret.split('\n')[1]
-    test.notOk(daemon.stderr.includes(line) || daemon.stdout.includes(line), 'no key in a log')
+    test.notOk(daemon.stderr.includes(line) || daemon.stdout.includes(line), 'no private key in a log')
   }
 })
 
-t.test('who asks is answered for the names that are ordered, before any redirect; nobody else is', async (test) => {
+t.test('challenges are answered for ordered names only, before any redirect', async (test) => {
   const httpPort = await freePort()
   const ca = {
     directoryUrl: `https://127.0.0.1:${await freePort()}/dir`,
@@ -82,5 +82,5 @@ t.test('who asks is answered for the names that are ordered, before any redirect
   const failing = await until('the failure', order, ({ failures }) => failures === 1)
   test.match(failing, { state: 'failing', lastError: /ECONNREFUSED/, nextRenewal: null })
   const wait_ms = Date.parse(failing.nextTry) - Date.now()
-  test.ok(wait_ms > 200_000 && wait_ms <= 300_000, 'it is not tried again at once')
+  test.ok(wait_ms > 200_000 && wait_ms <= 300_000, 'it is not retried immediately')
 })

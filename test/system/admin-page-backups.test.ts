@@ -4,20 +4,20 @@ import t from 'tap'
 import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 
-/** Files with the configuration on the page: made, handed in, brought back and deleted. */
+/** Backups on the page: created, uploaded, restored and deleted. */
 
 const CARD = '.card:has(h2:has-text("Backups"))'
 const fileOf = (text: string) => ({ name: 'backup.json', mimeType: 'application/json', buffer: Buffer.from(text) })
 const hand = (page: Page, text: string) => page.setInputFiles(`${CARD} input[type=file]`, fileOf(text))
 
-/** As the page saves it. */
+/** Saved as the page saves it. */
 async function savedBackup(page: Page): Promise<string> {
   const download = page.waitForEvent('download')
   await page.click(`${CARD} button:has-text("Back up")`)
   return readFileSync(await (await download).path(), 'utf8')
 }
 
-t.test('a backup brings back what was changed since', { skip: noBrowser }, async (test) => {
+t.test('a backup restores what was changed after it', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const names = async () => (await daemon.data('GET', '/ipvsDirector/rips')).map(({ name }: { name: string }) => name)
   const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'as it was', ip: '127.0.0.1', port: 8080 })
@@ -43,7 +43,7 @@ t.test('a backup brings back what was changed since', { skip: noBrowser }, async
   await stage.click()
   await page.waitForSelector('.dialog .change:has-text("as it was")')
   await page.waitForSelector('.dialog .change:has-text("came since")')
-  test.same((await names()).toSorted(), ['as it was'], 'it waits')
+  test.same((await names()).toSorted(), ['as it was'], 'the restored change is pending')
   test.same((await daemon.data('GET', '/services/pending')).count, 2)
   await page.click('.dialog-foot button:has-text("Apply all")')
   await until(
@@ -84,11 +84,11 @@ t.test('wrong files are refused with a sentence', { skip: noBrowser }, async (te
   test.same((await daemon.data('GET', '/backup/list')).uploads, [])
   await hand(page, backup)
   await page.waitForSelector(`${CARD} li:has-text("uploaded")`)
-  test.equal(await page.locator(`${CARD} .problem`).count(), 0, 'what is right takes it away')
+  test.equal(await page.locator(`${CARD} .problem`).count(), 0, 'a valid file removes the problem')
   test.same(faults, [])
 })
 
-t.test('the role Backup restores all of a backup', { skip: noBrowser }, async (test) => {
+t.test('the role Backup can restore a whole backup', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const roles: readonly { readonly id: string; readonly name: string }[] = await daemon.data('GET', '/rbac/roles')
   const own = roles.filter(({ name }) => name === 'Backup').map(({ id }) => id)

@@ -4,15 +4,15 @@ import { daemonFixture } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { conversation, echoOrigin } from './haproxy-traffic.ts'
 
-/** Maintenance of a server on its page: what waits for whom, and how it ends. */
+/** Maintenance of a server on its page: what the drain waits for, and how it ends. */
 
-t.test('a drain is followed on the page of its server, and on no other one', { skip: noBrowser }, async (test) => {
+t.test('a drain is shown on the page of its server, and on no other', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const port = await freePort()
   const make = async (path: string, body: object) => (await daemon.data('POST', path, body)).id
   const server = async (name: string) =>
     await make('/ipvsDirector/rips', { name, ip: '127.0.0.1', port: await echoOrigin(test, name) })
-  // The name of the one is in that of the other.
+  // One name is part of the other.
   const [web, web2] = [await server('web'), await server('web-2')]
   const backend = { name: 'be', mode: 'tcp', reals: [{ ripId: web2 }], healthCheck: { type: 'none' } }
   const defaultBackendId = await make('/layer7proxy/backends', backend)
@@ -32,10 +32,10 @@ t.test('a drain is followed on the page of its server, and on no other one', { s
   await page.evaluate(`location.hash = '#/servers/${web}'`)
   await page.waitForSelector('h1 bdi:text-is("web")')
   await page.waitForSelector('main >> text=Maintenance: drain')
-  // It asks for jobs when it is opened, and again.
+  // The page requests jobs when it is opened, and again later.
   await page.waitForResponse((response) => response.url().endsWith('/api/v1/jobs'))
   await page.waitForResponse((response) => response.url().endsWith('/api/v1/jobs'))
-  test.equal(await page.locator('progress').count(), 0, 'the drain of the other one is none of this one')
+  test.equal(await page.locator('progress').count(), 0, 'the drain of the other server is not shown here')
 
   await page.evaluate(`location.hash = '#/servers/${web2}'`)
   await page.click('.pill.waiting')

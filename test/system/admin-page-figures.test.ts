@@ -5,13 +5,13 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { publishServices } from '../fixtures/services-published.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
-/** What the page asks the daemon for while it stays open: figures of what it shows, however many objects there are. */
+/** Requests of a page that stays open: only figures of visible objects, however many objects exist. */
 
 const SERVICES = 60
-/** A page whose tab nobody has looked at for this long asks for nothing. */
+/** A page in a hidden tab requests nothing after this time. */
 const UNSEEN_MS = 60_000
 
-/** How many ids each stream of figures was opened with, so far; 0: everything. */
+/** Number of ids with which each stream of figures was opened so far; 0: all objects. */
 function streamsOf(page: Page): { readonly opened: number[]; readonly open: () => number } {
   const opened: number[] = []
   let open = 0
@@ -32,7 +32,7 @@ const opens = (test: Test, streams: ReturnType<typeof streamsOf>, wanted: readon
     (opened) => opened.length >= wanted.length,
   ).then((opened) => test.same(opened, wanted, what))
 
-t.test('a large site: figures of what is shown, and of nothing else', { skip: noBrowser }, async (test) => {
+t.test('a large site: figures of visible objects only', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await publishServices(daemon, SERVICES)
   const { page, faults } = await openedPage(test, daemon.port)
@@ -76,7 +76,7 @@ t.test('a large site: figures of what is shown, and of nothing else', { skip: no
   test.same(faults, [])
 })
 
-t.test('a service that runs is not said to be none before its figures come', { skip: noBrowser }, async (test) => {
+t.test('a running service is not shown as not live before its figures arrive', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await publishServices(daemon, SERVICES)
   const { page, faults } = await openedPage(test, daemon.port)
@@ -90,12 +90,12 @@ t.test('a service that runs is not said to be none before its figures come', { s
       .observe(document.body, { subtree: true, childList: true, characterData: true })
     location.hash = '#/services/layer7/${other}'`)
   await page.waitForSelector('.page-head .badge:has-text("serving")')
-  test.notOk(await page.evaluate("told.has('not live')"), 'nobody knew that it was not')
+  test.notOk(await page.evaluate("told.has('not live')"), "'not live' never appeared")
   test.same(faults, [])
 })
 
 t.test(
-  'a service that does not run yet has no figures, and takes them from nobody',
+  'a service that does not run yet has no figures, and shows those of no other',
   { skip: noBrowser },
   async (test) => {
     const daemon = await daemonFixture(test)
@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('a page behind another tab asks for nothing after a minute', { skip: noBrowser }, async (test) => {
+t.test('a page behind another tab requests nothing after a minute', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port, {}, { hasClock: true })
   const streams = streamsOf(page)
@@ -127,7 +127,7 @@ t.test('a page behind another tab asks for nothing after a minute', { skip: noBr
   page.on('request', (request) => new URL(request.url()).pathname.endsWith('/overview') && overviews++)
   await logIn(page)
   await page.waitForSelector('.live:has-text("live")')
-  test.same(streams.opened, [0], 'of a small site everything')
+  test.same(streams.opened, [0], 'on a small site, everything')
   const pointsOfLine = async () => (await page.getAttribute('.sparkline polyline', 'points'))?.split(' ').length ?? 0
   await until('a line of seconds', pointsOfLine, (points) => points >= 15)
   await turn(page, true)
@@ -147,7 +147,7 @@ t.test('a page behind another tab asks for nothing after a minute', { skip: noBr
     (count) => count === 1,
   )
   await page.waitForSelector('.shell:not(.old) .live:has-text("live")')
-  // What was drawn before stays until the first figures come.
+  // The old drawing stays until the first figures arrive.
   await until('a line again, with none of the seconds of before', pointsOfLine, (count) => count >= 2 && count < 15)
   test.ok(overviews > before)
   test.same(faults, [])

@@ -3,9 +3,9 @@ import { daemonFixture, PASSWORD, until } from '../fixtures/daemon.ts'
 import { noFirefox, openedFirefox } from '../fixtures/firefox.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
-/** What people do most, in the other browser: the rest is tried in Chromium. */
+/** The most frequent tasks, in Firefox: all others are tested in Chromium. */
 
-t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFirefox }, async (test) => {
+t.test('in Firefox: log in, publish, confirm, drain, read requests', { skip: noFirefox }, async (test) => {
   const daemon = await daemonFixture(test)
   const [port, origin] = [await freePort(), await freePort()]
   test.teardown(await originAt(origin))
@@ -28,7 +28,7 @@ t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFire
   await page.place('main td', 'serving')
   await page.place('.live', 'live')
 
-  // The session outlives a reload, by a cookie that only the page can use.
+  // The session survives a reload, by a cookie that only the page can use.
   await page.open(`https://127.0.0.1:${daemon.port}/#/servers`)
   await page.click('tbody input[type=checkbox]')
   await page.click('.bulk button', 'Drain')

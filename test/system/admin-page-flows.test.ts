@@ -3,9 +3,9 @@ import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
-/** What people do on the admin page, against a real daemon and a real HAProxy, under the page's own policy. */
+/** Tasks on the admin page, against a real daemon and a real HAProxy, under the page's own policy. */
 
-t.test('published in two fields, kept, edited, drained and taken back', { skip: noBrowser }, async (test) => {
+t.test('published with two fields, confirmed, edited, drained and reverted', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   const [port, origin] = [await freePort(), await freePort()]
@@ -26,7 +26,7 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   test.match(await daemon.data('GET', '/services/apply'), { state: 'idle', revision: 2 })
   test.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200, 'it serves')
 
-  // A reload of the page keeps who is logged in; markup in names is text.
+  // The session survives a reload of the page; markup in names is text.
   await page.reload()
   await page.click('main a:has-text("shop <b>")')
   await page.click('.actions >> text=Edit')
@@ -37,7 +37,7 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   test.match(await page.textContent('.dialog .error'), /character/, 'the refusal is beside the field')
   await page.fill('.dialog input >> nth=0', 'store')
 
-  // Somebody else is quicker: both changes are there, and nothing is lost without a word.
+  // Another user is faster: both changes are shown, and nothing is lost silently.
   const [{ id }] = await daemon.data('GET', '/layer7proxy/frontends')
   await daemon.data('PUT', `/layer7proxy/frontends/${id}`, { timeoutClient: 77, name: 'theirs' })
   await page.click('.dialog-foot .main')
@@ -57,11 +57,11 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   await page.check('tbody input[type=checkbox]')
   await page.click('.bulk >> text=Drain')
   await page.click('.pill.waiting')
-  // The one of before may be shown alone until the drain is staged.
+  // The earlier change may be shown alone until the drain is staged.
   await page.waitForSelector('.dialog .change >> nth=1')
   await page.selectOption('.dialog-foot select', '0')
   await page.click('.dialog-foot >> text=Apply all')
-  // What is refused moves what stands below it.
+  // A refusal moves the elements below it.
   await page.waitForSelector('.dialog .problem:has-text("There are warnings")')
   await page.click('.problem.warn input')
   await page.click('.dialog-foot >> text=Apply all')
@@ -77,7 +77,7 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   test.same(faults, [])
 })
 
-t.test('nothing in a dialog moves by itself', { skip: noBrowser }, async (test) => {
+t.test('nothing in a dialog moves on its own', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
   await daemon.data('PUT', '/services/apply')
@@ -115,14 +115,14 @@ t.test('a form loses nothing that is typed into it', { skip: noBrowser }, async 
   await page.click('.page-head .actions >> text=Edit')
   await page.waitForSelector('.dialog .fields')
   const fields = await page.locator('.dialog .field > label').allTextContents()
-  test.notOk(fields.includes('Health'), 'what a read tells beside what may be sent is no field')
+  test.notOk(fields.includes('Health'), 'read-only fields of an answer are not fields of the form')
   await page.click('.dialog .late > summary')
   await page.focus('.dialog .late input[type=text]')
   await page.keyboard.type('team')
-  test.equal(await page.inputValue('.dialog .late input:focus'), 'team', 'a field stays where somebody types into it')
+  test.equal(await page.inputValue('.dialog .late input:focus'), 'team', 'a field stays where the user types into it')
   await page.click('.dialog-foot >> text=Cancel')
 
-  // Each entry of a list goes on as the one that it was.
+  // Each entry of a list keeps its identity.
   await page.evaluate(`location.hash = '#/services'`)
   await page.click('.chip:has-text("shop")')
   await page.click('.dialog .list:has(.entry) >> nth=0 >> .entry >> nth=0 >> [aria-label=Remove]')
@@ -130,7 +130,7 @@ t.test('a form loses nothing that is typed into it', { skip: noBrowser }, async 
   await page.waitForSelector('.dialog .list > button:focus')
   await page.click('.dialog-foot >> text=Cancel')
 
-  // What cannot be read is not left out without a word, wherever it stands.
+  // Unparsable input is never dropped silently, wherever it stands.
   await page.evaluate(`location.hash = '#/services/layer7/${id}'`)
   await page.click('.page-head .actions >> text=Edit')
   await page.click('.dialog .late > summary')
@@ -149,7 +149,7 @@ t.test('a form loses nothing that is typed into it', { skip: noBrowser }, async 
   test.same(faults, [])
 })
 
-t.test('by keyboard alone: log in, search, a page, an operation', { skip: noBrowser }, async (test) => {
+t.test('with the keyboard alone: log in, search, a page, an operation', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)
   await page.waitForSelector('input[name=username]:focus')

@@ -2,9 +2,9 @@ import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, PASSWORD, until } from '../fixtures/daemon.ts'
 
-/** What becomes of what somebody has typed: it is sent, as a whole, to what it is about. */
+/** Submitted forms: input is sent, as a whole, to the object that it belongs to. */
 
-t.test('a server is edited, and keeps what every change of it has to name', { skip: noBrowser }, async (test) => {
+t.test('editing a server keeps the fields that every change of it has to name', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
   const { page, faults } = await openedPage(test, daemon.port)
@@ -41,7 +41,7 @@ t.test('settings are changed, and changed back while their form is open', { skip
   test.same(faults, [])
 })
 
-t.test('an operation on a node asks which one, and takes no other', { skip: noBrowser }, async (test) => {
+t.test('an operation on a node asks for the node, and accepts no other', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -59,7 +59,7 @@ t.test('an operation on a node asks which one, and takes no other', { skip: noBr
   test.same(faults, [])
 })
 
-t.test('an operation on one record is not sent without saying which', { skip: noBrowser }, async (test) => {
+t.test('an operation on one record is not sent without a record', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
   const { page, faults } = await openedPage(test, daemon.port)
@@ -74,7 +74,7 @@ t.test('an operation on one record is not sent without saying which', { skip: no
     await page.waitForSelector('.dialog .problem:has-text("Fill in the required fields first.")')
     await page.waitForSelector('.dialog .field .error:has-text("required")')
   }
-  test.equal((await daemon.data('GET', '/services/pending')).count, 1, 'what waits is still there')
+  test.equal((await daemon.data('GET', '/services/pending')).count, 1, 'the pending change is still there')
   const [{ id }] = (await daemon.data('GET', '/services/pending')).changes
   await field.fill(id)
   await page.click('.dialog-foot button:has-text("Send")')
@@ -83,7 +83,7 @@ t.test('an operation on one record is not sent without saying which', { skip: no
   test.same(faults, [])
 })
 
-t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrowser }, async (test) => {
+t.test('input is never lost without a question, and is sent once', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -94,14 +94,14 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
   const weight = page.locator('.dialog .field:has(> label:text-is("Weight")) input')
   await weight.fill('')
   await weight.pressSequentially('0.05')
-  test.equal(await weight.inputValue(), '0.05', 'a number stays as it is typed')
+  test.equal(await weight.inputValue(), '0.05', 'a number stays as typed')
   await weight.fill('7')
   let [asked, leaves] = [0, false]
   page.on('dialog', async (question) => {
     asked += 1
     await (leaves ? question.accept() : question.dismiss())
   })
-  /** A second key may come while a browser still closes the question. */
+  /** A second key may arrive while a browser still closes the question. */
   async function asksAt(act: () => Promise<unknown>): Promise<void> {
     const before = asked
     await act()
@@ -114,7 +114,7 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
     await page.waitForSelector('.dialog[open]')
   }
   await asksAt(() => page.keyboard.press('Escape'))
-  // Chromium closes a dialog at the second one, whatever the page says.
+  // Chromium closes a dialog at the second Escape, whatever the page does.
   for (let times = 0; times < 2; times++) await page.keyboard.press('Escape')
   await asksAt(() => page.evaluate('history.back()'))
   test.equal(await page.evaluate('location.hash'), '#/servers')
@@ -137,7 +137,7 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
   for (const go of held) go()
   await page.waitForSelector('.dialog', { state: 'detached' })
   test.equal(held.length, 1, 'sent once')
-  test.equal(asked, before, 'what is saved is left unasked')
+  test.equal(asked, before, 'no question after saving')
 
   leaves = true
   await page.click('.page-head >> text=New server')
@@ -148,7 +148,7 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
   test.same(faults, [])
 })
 
-t.test('spaces that were pasted with a word are not sent', { skip: noBrowser }, async (test) => {
+t.test('pasted spaces around a word are not sent', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page, PASSWORD, ' admin@localhost ')

@@ -4,9 +4,9 @@ import { beginningsOf, begunAnew, ClusterDaemons, form, join } from '../fixtures
 import { addRip, allVote, die, historyOf, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** The page of two nodes that have both gone on alone, against real daemons. */
+/** The page of two nodes that have both continued alone, against real daemons. */
 
-t.test('two histories: what was changed where, and a choice that is carried out', { skip: noBrowser }, async (t) => {
+t.test('two histories: the changes of each, and a choice that is carried out', { skip: noBrowser }, async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   const [left, right] = await Promise.all([daemons.start(), daemons.start()])
@@ -42,7 +42,7 @@ t.test('two histories: what was changed where, and a choice that is carried out'
     /Keep the one of left \(1 change\)|Keep the one of right \(2 changes\)/,
     /Keep the one of left \(1 change\)|Keep the one of right \(2 changes\)/,
   ])
-  t.same(await axeOfLooks(page), [], 'two histories')
+  t.same(await axeOfLooks(page), [], 'axe with two histories')
   const before = beginningsOf(left)
   await page.click('.trouble button:has-text("Keep the one of right (2 changes)")')
   await begunAnew(left, before)

@@ -3,7 +3,7 @@ import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts
 import { daemonFixture } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
-t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrowser }, async (test) => {
+t.test('a form, and beside it the resulting HAProxy file', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const own = String(await freePort())
   const { id: defaultBackendId } = await daemon.data('POST', '/layer7proxy/backends', {
@@ -14,7 +14,7 @@ t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrows
   const body = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: own, defaultBackendId }
   const { id } = await daemon.data('POST', '/layer7proxy/frontends', body)
   await daemon.data('PUT', '/services/apply')
-  // axe is put into the page by the test, which the page's own policy forbids.
+  // The test injects axe into the page, which the page's own policy forbids.
   const { page, faults } = await openedPage(test, daemon.port, { bypassCSP: true })
   await logIn(page)
   await page.waitForSelector('.menu')
@@ -36,6 +36,6 @@ t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrows
   await ports.fill('many')
   await page.click('.beside button:has-text("Refresh")')
   await page.waitForSelector('.beside .problem[role=alert]')
-  test.same(await daemon.data('GET', '/services/pending').then(({ count }) => count), 0, 'looking changes nothing')
+  test.same(await daemon.data('GET', '/services/pending').then(({ count }) => count), 0, 'a preview changes nothing')
   test.same(faults, [])
 })

@@ -4,10 +4,10 @@ import { hotp } from '../../src/auth/totp.ts'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 
-/** Logins at the page, and what becomes of it when a session or the daemon ends. */
+/** Logins on the page, and the page when a session or the daemon ends. */
 
 t.test(
-  'a session that ends locks the page and loses no form; a daemon that is away is told of',
+  'a session that ends locks the page and loses no form; an unreachable daemon is reported',
   { skip: noBrowser },
   async (test) => {
     const daemon = await daemonFixture(test, ['--demo'])
@@ -21,10 +21,10 @@ t.test(
       await page.waitForSelector('.locked input[name=password]')
     }
     await lock()
-    // Chromium closes a dialog at the second one, whatever the page says.
+    // Chromium closes a dialog at the second Escape, whatever the page does.
     for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
-    test.equal(await page.locator('dialog.search').count(), 0, 'nobody searches before a login')
+    test.equal(await page.locator('dialog.search').count(), 0, 'no search before a login')
     await page.fill('.locked input[name=password]', PASSWORD)
     await page.click('.locked button[type=submit]')
     await page.waitForSelector('.locked', { state: 'detached' })
@@ -40,13 +40,13 @@ t.test(
     await page.click('.locked button[type=submit]')
     await page.waitForSelector('.locked', { state: 'detached' })
     await page.waitForSelector('.tiles')
-    test.equal(await page.locator('.dialog').count(), 0, 'what somebody has typed is not for another person')
+    test.equal(await page.locator('.dialog').count(), 0, 'a form is not shown to another user')
     await page.click('text=Publish a service')
     await page.fill('.dialog input >> nth=0', 'half a form')
     await page.keyboard.press('Escape')
     await daemon.kill('SIGKILL')
     await page.waitForSelector('.live.away')
-    test.ok(await page.isVisible('.tiles'), 'what was seen last is still there')
+    test.ok(await page.isVisible('.tiles'), 'the last data is still shown')
   },
 )
 
@@ -78,7 +78,7 @@ t.test('a second factor by the QR code, and a login with it', { skip: noBrowser 
   await page.fill(`${card} input[inputmode=numeric]`, hotp(secret, Math.floor(Date.now() / 30_000)))
   await page.click(`${card} >> text=Confirm`)
   await page.waitForSelector(`${card} pre`)
-  // Logged out at once, however long the daemon takes to end the session.
+  // The page logs out at once, however long the daemon takes to end the session.
   let answer = () => {}
   const held = new Promise<void>((resolve) => (answer = resolve))
   await page.route('**/api/v1/token', async (route) => {
@@ -96,7 +96,7 @@ t.test('a second factor by the QR code, and a login with it', { skip: noBrowser 
   test.same(faults, [])
 })
 
-t.test('what one person saw is not shown to the next one', { skip: noBrowser }, async (test) => {
+t.test('data of one user is not shown to the next', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -105,7 +105,7 @@ t.test('what one person saw is not shown to the next one', { skip: noBrowser }, 
   await page.waitForSelector('.dialog')
   await page.evaluate("document.querySelector('.log-out').click()")
   await page.waitForSelector('main.login')
-  // Until the next person is answered, there is nothing to be shown.
+  // Until the next user is answered, nothing can be shown.
   let answer = () => {}
   const held = new Promise<void>((resolve) => (answer = resolve))
   await page.route(/\/(overview|frontends|backends)(\?|$)/, async (route) => {
@@ -123,7 +123,7 @@ t.test('what one person saw is not shown to the next one', { skip: noBrowser }, 
 })
 
 t.test(
-  'what the first screen shows is asked for while the page asks whose session it is',
+  "the first screen's data is requested while the page asks for the owner of the session",
   { skip: noBrowser },
   async (test) => {
     const daemon = await daemonFixture(test, ['--demo'])
@@ -147,7 +147,7 @@ t.test(
     })
     await page.reload()
     await page.waitForSelector('main td a')
-    // Once more where something happens meanwhile, as servers of the demonstration come up.
+    // Requested again if an event arrives meanwhile, as when servers of the demonstration come up.
     for (const path of ['/overview', ...lists]) test.ok(asked.includes(path), path)
     test.same(faults, [])
   },

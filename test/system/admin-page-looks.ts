@@ -6,7 +6,7 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 const PAGES =
   'services servers traffic certificates changes changes/audit alerts cluster node operations account overview'
 
-/** Every page for everybody: what axe finds in each look, nothing that scrolls sideways, nothing from elsewhere. */
+/** Checks every page for every user: axe in each look, no horizontal scrolling, no resource from elsewhere. */
 export async function everyPageIn(test: Test, looks: Readonly<Record<string, BrowserContextOptions>>): Promise<void> {
   const daemon = await daemonFixture(test, ['--demo'])
   const [{ id }] = await until(
@@ -17,7 +17,7 @@ export async function everyPageIn(test: Test, looks: Readonly<Record<string, Bro
   const [{ id: server }] = await daemon.data('GET', '/ipvsDirector/rips')
   const pages = [...PAGES.split(' '), `services/layer7/${id}`, `servers/${server}`]
   for (const [look, options] of Object.entries(looks)) {
-    // axe is put into the page by the test, which the page's own policy forbids.
+    // The test injects axe into the page, which the page's own policy forbids.
     const { page, faults } = await openedPage(test, daemon.port, { ...options, bypassCSP: true })
     test.same(await axeOf(page), [], `login in ${look}`)
     await logIn(page)

@@ -4,12 +4,12 @@ import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 import { questionsOf } from '../fixtures/questions-asked.ts'
 
-/** What is typed, and what is shown once, is lost to nothing unasked. */
+/** Typed input, and secrets shown once, are never lost without a question. */
 
 const TYPED = 'Your changes are not saved. Discard them?'
 const ONCE = 'This is shown only once. Close it?'
 
-t.test('what is typed outside of a dialog, and JSON that has the focus', { skip: noBrowser }, async (test) => {
+t.test('input outside of a dialog, and JSON that has the focus', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const ports = '18080'
   const { id } = await daemon.data('POST', '/layer7proxy/frontends', {
@@ -29,7 +29,7 @@ t.test('what is typed outside of a dialog, and JSON that has the focus', { skip:
   test.equal(await questions.at(leave), TYPED)
   test.equal(await page.inputValue('.card:has(h2:has-text("Password")) input >> nth=0'), 'half')
   const before = questions.asked.length
-  // What stands behind a dialog is not lost with it.
+  // Input behind a dialog is not lost with the dialog.
   await page.click('button:has-text("New token")')
   await page.waitForSelector('.dialog .field')
   await page.keyboard.press('Escape')
@@ -54,7 +54,7 @@ t.test('what is typed outside of a dialog, and JSON that has the focus', { skip:
   test.same(faults, [])
 })
 
-t.test('what is shown once', { skip: noBrowser }, async (test) => {
+t.test('secrets shown once', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   const questions = questionsOf(page)
@@ -83,7 +83,7 @@ t.test('what is shown once', { skip: noBrowser }, async (test) => {
   await page.click('button:has-text("Add a node")')
   await page.click('button:has-text("Create the token")')
   await page.waitForSelector('.steps textarea')
-  // A browser that allows no page to write to its clipboard: the token is selected, to be copied with the keyboard.
+  // A browser that lets no page write to its clipboard: the token is selected, to be copied with the keyboard.
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`)
   await page.click('.steps button:has-text("Copy")')
   const selected = `document.activeElement?.matches('.steps textarea') && String(getSelection())`
@@ -96,7 +96,7 @@ t.test('what is shown once', { skip: noBrowser }, async (test) => {
 })
 
 t.test(
-  'recovery codes stay until they are kept, whoever had to set up a second factor',
+  'recovery codes stay until they are saved, whoever was required to set up a second factor',
   { skip: noBrowser },
   async (test) => {
     const daemon = await daemonFixture(test)
@@ -111,12 +111,12 @@ t.test(
     await page.waitForSelector('.qr')
     const secret = (await page.textContent(`${card} code`)) ?? ''
     const digits = hotp(secret, Math.floor(Date.now() / 30_000))
-    // As apps show it.
+    // Formatted as apps show it.
     await page.fill(`${card} input[inputmode=numeric]`, `${digits.slice(0, 3)} ${digits.slice(3)} `)
     await page.click(`${card} >> text=Confirm`)
     const codes = await page.innerText(`${card} pre`)
     test.match(codes, /^\S+(\n\S+)+$/)
-    // Everything is granted from here on.
+    // From here on everything is granted.
     await page.waitForSelector('.menu a:has-text("Servers")')
     test.equal(await questions.at(() => page.click('.menu a:has-text("Servers")')), ONCE)
     test.equal(await page.innerText(`${card} pre`), codes)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 
-/** Names as people give them, on the page. */
+/** Names as users choose them, on the page. */
 
 const NAMES = [
   '<img src=x onerror="alert(1)"> & <script>document.title = 1</script>',
@@ -12,7 +12,7 @@ const NAMES = [
   '${7*7} {count} %s',
 ]
 
-t.test('names with markup, without an end, and from right to left', { skip: noBrowser }, async (test) => {
+t.test('names with markup, of great length, and from right to left', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   for (const [at, name] of NAMES.entries()) {
     const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name, ip: '127.0.0.1', port: 8080 + at })
@@ -32,7 +32,7 @@ t.test('names with markup, without an end, and from right to left', { skip: noBr
       test.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${place} fits ${width}`)
       for (const name of NAMES) test.ok((await page.textContent('main'))?.includes(name), `${place}: ${name}`)
     }
-    // Of each server its own page, where the name is the heading.
+    // Each server's own page, where the name is the heading.
     for (const { id, name } of await daemon.data('GET', '/ipvsDirector/rips')) {
       await page.evaluate(`location.hash = '#/servers/${id}'`)
       const heading = () => page.evaluate("document.querySelector('main h1')?.textContent")
@@ -51,7 +51,7 @@ t.test('names with markup, without an end, and from right to left', { skip: noBr
       const dialog = document.querySelector('.dialog-body')
       return dialog.scrollWidth > dialog.clientWidth
     })()`),
-      `what waits fits ${width}`,
+      `pending changes fit ${width}`,
     )
     test.equal(await page.locator('main img, main script').count(), 0)
     test.equal(await page.evaluate(`getComputedStyle(document.querySelector('.change bdi')).unicodeBidi`), 'isolate')

@@ -5,7 +5,7 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 /** The page of a daemon that only observes a HAProxy. */
 
-t.test('what runs is not said to end with the next apply', { skip: noBrowser }, async (test) => {
+t.test('running services are not said to end with the next apply', { skip: noBrowser }, async (test) => {
   const observed = await daemonFixture(test, ['--demo'])
   await until(
     'the demonstration runs',

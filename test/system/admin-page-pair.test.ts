@@ -4,11 +4,11 @@ import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { allVote, die } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** The page of two nodes, against real daemons with a real etcd beside each. */
+/** The page of two nodes, against real daemons with a real etcd each. */
 
 const card = (name: string) => `[data-node="${name}"]`
 
-t.test('two nodes, of which one is gone', { skip: noBrowser }, async (t) => {
+t.test('two nodes, one of which is gone', { skip: noBrowser }, async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') {
     t.pass(`# SKIP ${daemons}`)
@@ -29,20 +29,20 @@ t.test('two nodes, of which one is gone', { skip: noBrowser }, async (t) => {
     await page.waitForSelector(`${card('right')} .problem:has-text("In maintenance since")`)
     await page.click(`${card('right')} button:has-text("End maintenance")`)
     await page.waitForSelector(`${card('right')} .problem`, { state: 'detached' })
-    // Of two nodes, the one in maintenance has given its vote away.
+    // The node in maintenance has given up its vote.
     await allVote(first, 2)
   })
 
-  await t.test('nothing can be changed, and the other one may go on alone', async (t) => {
+  await t.test('nothing can be changed, and the other node may continue alone', async (t) => {
     await die(second)
     await page.waitForSelector('.page-head .badge:has-text("no quorum")')
     await page.waitForSelector('.trouble:has-text("Nothing can be changed until enough nodes answer.")')
-    t.same(await axeOfLooks(page), [], 'no quorum')
+    t.same(await axeOfLooks(page), [], 'axe without a quorum')
     await page.click('.trouble button:has-text("Go on alone")')
     await page.waitForSelector('.dialog-body .field')
     await page.fill('.dialog-body .field:has-text("Partner") input', 'right')
     await page.fill('.dialog-body .field:has-text("Reason") input', 'its disk is broken')
-    // Refused until it is certain that the other one does not answer.
+    // Refused until it is certain that the other node does not answer.
     await until(
       'the takeover',
       async () => {

@@ -12,10 +12,8 @@ import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 /**
- * Pictures of every page and designed state in each look, for people to look at:
- * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`.
- * Those of docs/images are `page-*.png`; its `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png`
- * and `lines.light.png`.
+ * Pictures of every page and designed state in each look, for review by a person; those of docs/images are chosen from
+ * them: `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=600 test/system/admin-page-pictures.test.ts`.
  */
 
 const FOLDER = process.env['FULCRUM_TEST_PICTURES'] ?? ''
@@ -29,7 +27,7 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 const PAGES =
   'overview services servers traffic certificates changes changes/audit alerts cluster node operations account'
 
-/** What a small site has: two services, one with a server that is down, and a change that waits. */
+/** A small site: two services, one with a server that is down, and a pending change. */
 async function site(test: Test): Promise<Daemon> {
   const daemon = await daemonFixture(test)
   const origin = createServer((_, answer) => void answer.end('hello'))
@@ -95,7 +93,7 @@ t.test('one node', { skip }, async (test) => {
     await take(page, 'login', look)
     await logIn(page)
     await page.waitForSelector('.tiles')
-    // Sparklines and health have something to show.
+    // Sparklines and health have data to show.
     await page.waitForTimeout(3_000)
     for (const name of [...PAGES.split(' '), `services/layer7/${frontends[0].id}`, `servers/${server}`]) {
       await goTo(page, name)

@@ -3,7 +3,7 @@ import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 import { questionsOf } from '../fixtures/questions-asked.ts'
 
-/** What the page asks before something is interrupted or ended, and what a yes and a no do. */
+/** Questions of the page before it interrupts or ends something, and the effect of each answer. */
 
 t.test('a program, an API token and a silence', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
@@ -29,7 +29,7 @@ t.test('a program, an API token and a silence', { skip: noBrowser }, async (test
   await page.route('**/restart', (route) => route.fulfill({ json: { status: 'success', message: 'Restarted' } }))
   const restart = () => page.click('main li:has-text("HAProxy") button:has-text("Restart")')
   test.match(await questions.at(restart), /^Restart .*HAProxy.*\? Its current work is interrupted\.$/)
-  test.same(sent, [], 'a no is no')
+  test.same(sent, [], 'nothing is sent after a no')
   questions.say(true)
   await restart()
   await page.waitForSelector('.toast:has-text("Restarted")')
@@ -40,7 +40,7 @@ t.test('a program, an API token and a silence', { skip: noBrowser }, async (test
   questions.say(false)
   test.equal(await questions.at(remove), 'Delete backup job? Programs that use it are refused immediately.')
   test.equal((await daemon.data('GET', '/localUsers/me/tokens')).length, 1)
-  test.same(sent, [], 'a no is no')
+  test.same(sent, [], 'nothing is sent after a no')
   questions.say(true)
   await remove()
   await page.waitForSelector('.empty:has-text("No tokens yet.")')
@@ -55,7 +55,7 @@ t.test('a program, an API token and a silence', { skip: noBrowser }, async (test
     await questions.at(end),
     'End the silence of servers that fail · web*? Alerts that are still firing will be sent.',
   )
-  test.same(sent, [], 'a no is no')
+  test.same(sent, [], 'nothing is sent after a no')
   questions.say(true)
   await end()
   await page.waitForSelector('main .empty:has-text("No active silences.")')
@@ -63,14 +63,14 @@ t.test('a program, an API token and a silence', { skip: noBrowser }, async (test
   test.same(faults, [])
 })
 
-t.test('what waits to be confirmed is what was shown', { skip: noBrowser }, async (test) => {
+t.test('the change that waits for confirmation is the one shown', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
   await daemon.data('PUT', '/services/apply', { confirmWithin: 900 })
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
   await page.waitForSelector('.confirm-bar [aria-label="Keep revision 2 by admin@localhost"]')
-  // The page has not seen what comes meanwhile.
+  // The page has not seen changes made meanwhile.
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
   await page.route('**/overview', async (route) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 
-/** The page shows what one may do, and nothing else. */
+/** The page shows only what the user may do. */
 
 const HER = { email: 'ann@localhost', password: 'a long password' }
 const PERSON = { email: HER.email, firstname: 'Ann', lastname: 'Other', password: HER.password, disabled: false }
@@ -19,7 +19,7 @@ const role = (users: readonly string[], moves: readonly string[]) => ({
   ],
 })
 
-/** The overview comes when it is let go. */
+/** Holds back the overview; returns a function that releases it. */
 async function heldOverview(page: Page): Promise<() => void> {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
@@ -30,7 +30,7 @@ async function heldOverview(page: Page): Promise<() => void> {
   return () => release()
 }
 
-t.test('what nobody knows yet is not said to be nothing', { skip: noBrowser }, async (test) => {
+t.test('unknown data is not shown as empty', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
   const { page, faults } = await openedPage(test, daemon.port)
@@ -56,13 +56,13 @@ t.test('a right that is withdrawn while the page is open', { skip: noBrowser }, 
   const release = await heldOverview(page)
   await logIn(page, HER.password, HER.email)
   await page.waitForSelector('.menu a:has-text("Servers")')
-  test.equal(await page.locator('.pill').count(), 0, 'what waits is not for her')
+  test.equal(await page.locator('.pill').count(), 0, 'pending changes are not shown to her')
   release()
   await page.waitForSelector('.haproxy')
   const menu = () => page.locator('.menu li').allInnerTexts()
   test.same(await menu(), ['Overview', 'Services', 'Servers', 'Certificates', 'Operations'])
   test.equal(await page.locator('text=Publish a service').count(), 0)
-  test.equal(await page.locator('.pill').count(), 0, 'what waits is not for her')
+  test.equal(await page.locator('.pill').count(), 0, 'pending changes are not shown to her')
   await page.click('.menu a:has-text("Servers")')
   await page.click('main a:has-text("one")')
   await page.waitForSelector('.actions button:has-text("halt")')
@@ -74,18 +74,18 @@ t.test('a right that is withdrawn while the page is open', { skip: noBrowser }, 
   await page.waitForSelector('.actions button:has-text("halt")', { state: 'detached' })
   test.same(await page.locator('.page-head .actions button').allInnerTexts(), ['Drain'])
 
-  // What she asks for tells the page, even where no apply does.
+  // The page learns from her requests, even without an apply.
   await daemon.data('PUT', `/rbac/roles/${id}`, role([], ['drain']))
   await daemon.data('PUT', '/services/apply')
   await page.waitForSelector('main .empty:has-text("You do not have access to this page.")')
-  // The overview is asked for every few seconds, and refused then.
+  // The overview is requested every few seconds, and then refused.
   await until('only what is there for everybody', menu, (all) => all.join() === 'Operations')
   await page.click('main >> text=Overview')
   await page.waitForSelector('.empty:has-text("You do not have access to this page.")', { state: 'detached' })
   test.same(faults, [])
 })
 
-t.test('a node page with what one may do there, and nothing else', { skip: noBrowser }, async (test) => {
+t.test('a node page with the allowed operations only', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { id: user } = await daemon.data('POST', '/localUsers/users', PERSON)
   const endpoints = [
@@ -103,9 +103,9 @@ t.test('a node page with what one may do there, and nothing else', { skip: noBro
   await page.waitForSelector('main button:has-text("Reload")')
   const buttons = new Set(await page.locator('main button').allInnerTexts())
   test.same([...buttons], ['Reload', 'SNMP'])
-  test.equal(await page.locator('main .problem').count(), 0, 'and no card that says what one may not see')
+  test.equal(await page.locator('main .problem').count(), 0, 'no card that names forbidden data')
 
-  // The dialog is open when the right goes.
+  // The dialog is open when the right is withdrawn.
   await page.click('main button:has-text("SNMP")')
   await page.waitForSelector('.dialog-foot button:has-text("Send")')
   await daemon.data('PUT', `/rbac/roles/${id}`, {
@@ -125,7 +125,7 @@ t.test('a node page with what one may do there, and nothing else', { skip: noBro
   test.same(faults, [])
 })
 
-t.test('roles for one task begin where it is done', { skip: noBrowser }, async (test) => {
+t.test('roles for one task start at the page of that task', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const roles: readonly { readonly id: string; readonly name: string }[] = await daemon.data('GET', '/rbac/roles')
   const menus = {
@@ -160,7 +160,7 @@ t.test('roles for one task begin where it is done', { skip: noBrowser }, async (
   test.same(await page.locator('main .choice button').allInnerTexts(), ['Revisions'])
 })
 
-t.test('who may not see the overview sees what is of the node', { skip: noBrowser }, async (test) => {
+t.test('a user without the overview sees the data of the node', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { id: user } = await daemon.data('POST', '/localUsers/users', PERSON)
   const endpoints = ['layer7proxy/logs', 'interfaces', 'stats/stream'].map((path) => ({

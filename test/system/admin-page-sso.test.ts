@@ -5,7 +5,7 @@ import { type Daemon, daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 import { oidcProvider } from '../simulators/oidc-provider.ts'
 import { requestIdOf, samlProvider } from '../simulators/saml-provider.ts'
 
-/** Logins at an identity provider that begin at the page: they end there, logged in, and nobody pastes a code. */
+/** Logins at an identity provider that begin at the page: they end there, logged in, without a pasted code. */
 
 const JANE = { email: 'jane@example.org', firstname: 'Jane', lastname: 'Doe', password: PASSWORD, disabled: 'false' }
 
@@ -24,7 +24,7 @@ const viaOf = async (page: Page): Promise<readonly string[]> => {
   return page.locator('main').allInnerTexts()
 }
 
-t.test('by OpenID Connect, and back to the page that was asked for', { skip: noBrowser }, async (test) => {
+t.test('by OpenID Connect, and back to the requested page', { skip: noBrowser }, async (test) => {
   const provider = await oidcProvider(test)
   const daemon = await withJane(test)
   const baseUrl = `https://127.0.0.1:${daemon.port}`
@@ -38,11 +38,11 @@ t.test('by OpenID Connect, and back to the page that was asked for', { skip: noB
   await page.waitForSelector('.menu a:has-text("Changes")[aria-current=page]')
   test.equal(page.url(), `${baseUrl}/#/changes/audit`)
   const code = /#sso=([\w-]+)&via=oidc$/.exec(seen.find((url) => url.includes('#sso=')) ?? '')?.[1] ?? ''
-  test.equal(code.length, 43, 'it came by the address')
+  test.equal(code.length, 43, 'the code arrived in the address')
   await page.goBack()
   await page.goForward()
   await page.waitForSelector('.menu')
-  test.notOk(page.url().includes(code), 'and is in it no more')
+  test.notOk(page.url().includes(code), 'the code is no longer in the address')
   await page.reload()
   await page.waitForSelector('.menu')
   test.match((await viaOf(page)).join(), /jane@example\.org/)
@@ -50,21 +50,21 @@ t.test('by OpenID Connect, and back to the page that was asked for', { skip: noB
   const other = await openedPage(test, daemon.port)
   await other.page.click('a:has-text("Single sign-on")')
   await other.page.waitForSelector('.menu')
-  test.match((await daemon.call('POST', '/oidc/token', { body: { code }, token: '' })).status, 401, 'used')
+  test.match((await daemon.call('POST', '/oidc/token', { body: { code }, token: '' })).status, 401, 'the code is used')
   test.same(
     [...faults, ...other.faults].filter((fault) => !fault.includes(provider.issuer)),
     [],
   )
 })
 
-t.test('an address with a code of somebody else opens nothing', { skip: noBrowser }, async (test) => {
+t.test('an address with a foreign code opens nothing', { skip: noBrowser }, async (test) => {
   const provider = await oidcProvider(test)
   const daemon = await withJane(test)
   const baseUrl = `https://127.0.0.1:${daemon.port}`
   await daemon.data('PUT', '/oidc/config', { ...provider.config, baseUrl })
   await daemon.data('PUT', '/services/apply')
   const attacker = await openedPage(test, daemon.port)
-  // The code is caught before the page has it.
+  // The code is intercepted before the page has it.
   const caught = new Promise<string>((resolve) => {
     void attacker.page.route('**/api/v1/oidc/token', async (route) => {
       resolve((route.request().postDataJSON() as { code: string }).code)
@@ -81,14 +81,14 @@ t.test('an address with a code of somebody else opens nothing', { skip: noBrowse
   test.equal(await victim.page.locator('.menu').count(), 0)
 })
 
-t.test('by SAML, also where the session has ended and something was typed', { skip: noBrowser }, async (test) => {
+t.test('by SAML, also where the session has ended and a form was filled in', { skip: noBrowser }, async (test) => {
   const provider = await samlProvider(test)
   const daemon = await withJane(test)
   const baseUrl = `https://127.0.0.1:${daemon.port}`
   await daemon.data('PUT', '/saml/config', { ...provider.config, baseUrl })
   await daemon.data('PUT', '/services/apply')
   const { page } = await openedPage(test, daemon.port)
-  // The identity provider knows who sits there, and posts its answer by a form, as they do.
+  // The identity provider knows the user, and posts its answer by a form, as such providers do.
   await page.context().route('https://idp.example.test/sso?*', async (route) => {
     const response = provider.response({ inResponseTo: requestIdOf(route.request().url()), baseUrl })
     const field = `<input type="hidden" name="SAMLResponse" value="${response}">`
@@ -124,7 +124,7 @@ t.test('by SAML, also where the session has ended and something was typed', { sk
 })
 
 t.test(
-  'what is refused ends at the page with a sentence, in the language of the page',
+  'a refused login ends at the page with a sentence, in the language of the page',
   { skip: noBrowser },
   async (test) => {
     const [oidc, saml] = [await oidcProvider(test), await samlProvider(test)]
@@ -134,7 +134,7 @@ t.test(
     await daemon.data('PUT', '/saml/config', { ...saml.config, baseUrl })
     await daemon.data('PUT', '/services/apply')
     const { page, faults } = await openedPage(test, daemon.port)
-    // The one vouches for another program, the other posts what nobody has signed.
+    // One vouches for another program, the other posts an unsigned answer.
     oidc.told.claims = { aud: 'another' }
     await page.context().route('https://idp.example.test/sso?*', async (route) => {
       const form = `<form method="post" action="${baseUrl}/api/v1/saml/acs"><input name="SAMLResponse" value="bm8="></form>`
@@ -144,7 +144,7 @@ t.test(
     await page.goto(`${baseUrl}/#/servers`)
     await page.click('a:has-text("Single sign-on with OpenID Connect")')
     await page.waitForSelector('[role=alert]:has-text("The identity provider did not confirm your identity")')
-    test.equal(page.url(), `${baseUrl}/#/servers`, 'and where it was going')
+    test.equal(page.url(), `${baseUrl}/#/servers`, 'and at the requested page')
     await page.evaluate(`localStorage.setItem('language', 'de')`)
     await page.click('a:text-is("Single sign-on")')
     await page.waitForSelector('[role=alert]:has-text("Der Identitätsanbieter hat Ihre Identität nicht bestätigt")')

@@ -6,7 +6,7 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { hang } from '../fixtures/hang.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
-/** What the page looks like when something around it is not as usual. */
+/** The page when something around it is unusual. */
 
 t.test('a daemon that is silent for half a minute, and comes back', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
@@ -20,9 +20,9 @@ t.test('a daemon that is silent for half a minute, and comes back', { skip: noBr
   await page.waitForSelector('.shell.old .live.old')
   await page.clock.runFor(31_000)
   await page.waitForSelector('.live.away')
-  test.ok(await page.isVisible('main td:has-text("demo")'), 'what was seen last is still there')
+  test.ok(await page.isVisible('main td:has-text("demo")'), 'the last data is still shown')
   process.kill(daemon.pid, 'SIGCONT')
-  // Tries are up to a quarter of a minute apart.
+  // Retries are up to a quarter of a minute apart.
   await until(
     'figures come again',
     async () => {
@@ -46,14 +46,14 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
   test.same(
     times.filter((text) => /hr|hour|day/.test(text)),
     [],
-    'an apply of just now was just now',
+    'an apply of this moment is shown as such',
   )
   const seconds = /(\d+) s left/.exec(await page.innerText('.confirm-bar [role=timer]'))?.[1]
   test.ok(Number(seconds) > 600, 'as the daemon counts')
   test.equal(
     await page.innerText('.confirm-bar [role=alert]'),
     'Revision 2 by admin@localhost is reverted unless you confirm it.',
-    'what is read out does not change each second',
+    'the text of the screen reader does not change every second',
   )
   await page.route('**/api/v1/overview', async (route) => {
     const response = await route.fetch()
@@ -63,36 +63,32 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
   })
   const over = '.confirm-bar:has-text("Revision 2 by admin@localhost was not confirmed in time")'
   await page.waitForSelector(`${over}:has-text("This continues as soon as enough nodes answer.")`)
-  test.equal(await page.locator('.confirm-bar button').count(), 0, 'nobody can do anything about it here')
+  test.equal(await page.locator('.confirm-bar button').count(), 0, 'no user can act on it here')
   test.same(faults, [])
 })
 
-t.test(
-  'a HAProxy that does not answer: what it serves is not known, and not down',
-  { skip: noBrowser },
-  async (test) => {
-    const daemon = await daemonFixture(test, ['--demo'])
-    const { page, faults } = await openedPage(test, daemon.port)
-    await logIn(page)
-    const row = 'main tr:has-text("demo-frontend")'
-    await page.waitForSelector(`${row} .badge:has-text("serving")`)
-    await page.evaluate(`location.hash = '#/servers'`)
-    const sessions = 'main tbody tr:first-child td[data-title="Sessions"]'
-    await page.waitForSelector(`${sessions}:has-text("0")`)
-    const master = Number(readFileSync(join(daemon.state, 'haproxy', 'haproxy.pid'), 'utf8'))
-    await hang(master)
-    test.teardown(() => process.kill(master, 'SIGCONT'))
-    await page.waitForSelector(`${sessions}:has-text("–")`)
-    await page.evaluate(`location.hash = '#/services'`)
-    await page.waitForSelector(`${row} .badge.idle:has-text("unknown")`)
-    test.match(await page.innerText(`${row} td[data-title="Servers"]`), /^–\/\d+$/)
-    process.kill(master, 'SIGCONT')
-    await page.waitForSelector(`${row} .badge:has-text("serving")`)
-    test.same(faults, [])
-  },
-)
+t.test('a HAProxy that does not answer: its services are unknown, not down', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  const row = 'main tr:has-text("demo-frontend")'
+  await page.waitForSelector(`${row} .badge:has-text("serving")`)
+  await page.evaluate(`location.hash = '#/servers'`)
+  const sessions = 'main tbody tr:first-child td[data-title="Sessions"]'
+  await page.waitForSelector(`${sessions}:has-text("0")`)
+  const master = Number(readFileSync(join(daemon.state, 'haproxy', 'haproxy.pid'), 'utf8'))
+  await hang(master)
+  test.teardown(() => process.kill(master, 'SIGCONT'))
+  await page.waitForSelector(`${sessions}:has-text("–")`)
+  await page.evaluate(`location.hash = '#/services'`)
+  await page.waitForSelector(`${row} .badge.idle:has-text("unknown")`)
+  test.match(await page.innerText(`${row} td[data-title="Servers"]`), /^–\/\d+$/)
+  process.kill(master, 'SIGCONT')
+  await page.waitForSelector(`${row} .badge:has-text("serving")`)
+  test.same(faults, [])
+})
 
-t.test('a browser whose language is none that it knows', { skip: noBrowser }, async (test) => {
+t.test('a browser with an unsupported language', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -104,7 +100,7 @@ t.test('a browser whose language is none that it knows', { skip: noBrowser }, as
   test.same(faults, [])
 })
 
-t.test('an address that is no encoding is one of no page', { skip: noBrowser }, async (test) => {
+t.test('an address with a broken encoding shows no page', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -129,7 +125,7 @@ t.test('services that run until the next apply', { skip: noBrowser }, async (tes
     await page.waitForSelector(saysSo)
   }
   await page.click('main .empty button:has-text("Show")')
-  // What went wrong in a dialog is told in it, where it can be read and closed.
+  // An error in a dialog is shown in the dialog, where it can be read and closed.
   const refusal = { status: 'error', code: 'IN_USE', message: 'something needs it' }
   await page.route('**/services/pending/*', (route) => route.fulfill({ status: 409, json: refusal }))
   await page.click('dialog [aria-label^="Discard the change"]')
@@ -138,12 +134,12 @@ t.test('services that run until the next apply', { skip: noBrowser }, async (tes
   const [{ id: changeId }] = (await daemon.data('GET', '/services/pending')).changes
   const applied = page.waitForRequest((request) => request.url().endsWith('/services/apply'))
   await page.click('dialog button:has-text("Apply all")')
-  test.match((await applied).postDataJSON(), { changes: [changeId] }, 'what was shown goes live')
+  test.match((await applied).postDataJSON(), { changes: [changeId] }, 'the changes shown go live')
   await page.waitForSelector('main .empty:has-text("No services yet.")')
   test.same(faults, [])
 })
 
-t.test('a server that fails, and an alert that ends, while they are looked at', { skip: noBrowser }, async (test) => {
+t.test('a server that fails, and an alert that ends, while they are shown', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const port = await freePort()
   const end = await originAt(port)
@@ -167,7 +163,7 @@ t.test('a server that fails, and an alert that ends, while they are looked at', 
   test.same(faults, [])
 })
 
-t.test('what is searched for is what is followed; a filter is for backends, too', { skip: noBrowser }, async (test) => {
+t.test('a search is also what is followed; the filter covers backends, too', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -203,7 +199,7 @@ t.test('what is searched for is what is followed; a filter is for backends, too'
   test.same(faults, [])
 })
 
-t.test('answers that overtake each other: what was chosen last is shown', { skip: noBrowser }, async (test) => {
+t.test('answers that overtake each other: the last choice is shown', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
@@ -278,6 +274,9 @@ t.test('a site without traffic, whose figures do not change', { skip: noBrowser 
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
   await page.waitForSelector('.live:has-text("live")')
-  await test.rejects(page.waitForSelector('.shell.old, .live.old', { timeout: 8_000 }), 'they are not old for that')
+  await test.rejects(
+    page.waitForSelector('.shell.old, .live.old', { timeout: 8_000 }),
+    'unchanged figures do not count as old',
+  )
   test.same(faults, [])
 })

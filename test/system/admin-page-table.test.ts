@@ -3,7 +3,7 @@ import t from 'tap'
 import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
 
-/** A table of which only the rows in sight are drawn. */
+/** A table that draws only the rows in sight. */
 
 const SERVERS = 600
 const LONG = 'a name that is longer than any column of this table is wide'
@@ -25,7 +25,7 @@ interface Drawn {
   readonly top: number
 }
 
-/** Rows that are drawn, with where they are in the table. */
+/** The drawn rows, with their positions in the table. */
 const drawnIn = (page: Page): Promise<readonly Drawn[]> =>
   page.evaluate(`(() => {
     const body = document.querySelector('main tbody')
@@ -39,7 +39,7 @@ const drawnIn = (page: Page): Promise<readonly Drawn[]> =>
     }))
   })()`)
 
-/** Scrolls there, and waits until what came is drawn. */
+/** Scrolls to this position, and waits until the rows there are drawn. */
 const scrollTo = (page: Page, top: number): Promise<unknown> =>
   page.evaluate(`(async () => {
     scrollTo(0, ${top})
@@ -61,7 +61,7 @@ const focused = (page: Page): Promise<string> =>
 t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
   const daemon = await daemonFixture(whole)
   await publish(daemon)
-  // axe is put into the page by the test, which the page's own policy forbids.
+  // The test injects axe into the page, which the page's own policy forbids.
   const { page, faults } = await openedPage(whole, daemon.port, { bypassCSP: true })
   await logIn(page)
   await page.waitForSelector('.tiles')
@@ -88,7 +88,7 @@ t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
 
   await whole.test('it says how many rows it has, and which these are', async (test) => {
     const table = page.getByRole('table', { name: 'Servers' })
-    test.equal(await table.getAttribute('aria-rowcount'), String(SERVERS + 1), 'with that of the titles')
+    test.equal(await table.getAttribute('aria-rowcount'), String(SERVERS + 1), 'the header row included')
     test.equal(await table.getByRole('columnheader', { name: 'Health' }).count(), 1)
     const row = table.getByRole('row', { name: 'web 3 127.1.0.3:8000' })
     test.ok(Number(await row.getAttribute('aria-rowindex')) > 1)
@@ -106,7 +106,7 @@ t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
       await scrollTo(page, top)
       test.equal(await focused(page), before, `at ${top}`)
     }
-    // What has the focus takes keys, and the next one is that of the next row.
+    // The focused element receives keys, and the next one is in the next row.
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Space')
     await page.waitForSelector('.bulk:has-text("1 selected")')
@@ -121,7 +121,7 @@ t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Shift+Tab')
     test.equal(await focused(page), before)
-    test.ok(await page.locator('main tbody tr.ticked a', { hasText: /^web 3$/ }).count(), 'it is still ticked')
+    test.ok(await page.locator('main tbody tr.ticked a', { hasText: /^web 3$/ }).count(), 'the row is still selected')
     await page.keyboard.press('Enter')
     await page.waitForSelector('h1:has-text("web 3")')
   })

@@ -3,13 +3,13 @@ import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 
-/** What has not come, or is refused, is said to be neither empty nor nothing. */
+/** Data that has not arrived, or is refused, is shown neither as empty nor as nothing. */
 
 const PAGES = 'services servers traffic certificates changes changes/audit alerts node account overview'.split(' ')
-/** Whose session it is, what is shown first, and what never ends. */
+/** Requests for the user, for what is shown first, and for streams that never end. */
 const ANSWERED = /\/(localUsers\/me|overview|events|token|stats\/stream)$/
 
-/** From now on what pages read is answered in this way. */
+/** From now on, reads of the page are answered in this way. */
 const answeredBy = (page: Page, how: (route: Route) => unknown) =>
   page.route(/\/api\/v1\//, async (route) => {
     const isRead = route.request().method() === 'GET' && !ANSWERED.test(new URL(route.request().url()).pathname)
@@ -25,7 +25,7 @@ const CASES = {
   'not for who asks': { how: refusedWith(403), tells: '.problem:has-text("not to be read")' },
 } as const
 
-t.test('lists that have not come, and lists that are refused', { skip: noBrowser }, async (test) => {
+t.test('lists that have not arrived, and lists that are refused', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const [{ id }] = await daemon.data('GET', '/layer7proxy/frontends')
   for (const [name, { how, tells }] of Object.entries(CASES)) {
@@ -55,7 +55,7 @@ t.test('lists that have not come, and lists that are refused', { skip: noBrowser
     await page.close()
   }
 
-  // What is behind a service comes after it.
+  // The parts of a service arrive after the service.
   const { page } = await openedPage(test, daemon.port)
   await page.route(/\/ipvsDirector\/rips\?/, () => undefined)
   await logIn(page)

@@ -9,7 +9,7 @@ import { publishServices } from '../fixtures/services-published.ts'
 /** So many that not all figures are followed. */
 const SERVICES = 60
 
-t.test('windows share what they follow, and leave connections for what they ask', { skip: noBrowser }, async (test) => {
+t.test('windows share their streams, and leave connections for requests', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)
   const open = { figures: 0, events: 0 }
@@ -32,7 +32,7 @@ t.test('windows share what they follow, and leave connections for what they ask'
   await isLive(page)
   const windows = [page]
   while (windows.length < 8) windows.push(await opened())
-  // A stream that was left is told of by itself.
+  // The browser reports the end of a stream that was left.
   await until(
     'that one follows, and tells the others',
     () => open,
@@ -40,7 +40,7 @@ t.test('windows share what they follow, and leave connections for what they ask'
   )
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 80 })
   for (const one of windows) await one.waitForSelector('text=1 pending')
-  // Whoever leads goes, and another one takes its place.
+  // The leading window is closed, and another one takes over.
   await page.close()
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'web 2', ip: '127.0.0.2', port: 80 })
   for (const one of windows.slice(1)) await one.waitForSelector('text=2 pending')
@@ -52,7 +52,7 @@ t.test('windows share what they follow, and leave connections for what they ask'
   test.same(faults, [])
 })
 
-t.test('windows that follow more than a browser can say so', { skip: noBrowser }, async (test) => {
+t.test('windows with more streams than a browser has connections say so', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await publishServices(daemon, SERVICES)
   const all = await daemon.data('GET', '/layer7proxy/frontends')
@@ -71,7 +71,7 @@ t.test('windows that follow more than a browser can say so', { skip: noBrowser }
   await isLive(leaves)
   const waits = await open(third)
   await waits.waitForSelector('.live.old:has-text("no live figures: other windows use all connections")')
-  test.equal(await waits.evaluate("fetch('api/v1/ping').then(({ status }) => status)"), 200, 'it can ask')
+  test.equal(await waits.evaluate("fetch('api/v1/ping').then(({ status }) => status)"), 200, 'it can send requests')
   await leaves.close()
   await isLive(waits)
   const requests = await page.context().newPage()

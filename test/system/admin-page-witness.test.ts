@@ -21,7 +21,7 @@ t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) 
   await page.waitForSelector('.menu')
   await page.evaluate("location.hash = '#/cluster'")
 
-  await t.test('it is let in by the page, and has a card of its own', async (t) => {
+  await t.test('the witness is admitted on the page, and has its own card', async (t) => {
     await page.click('button:has-text("Add a node")')
     await page.click('.choice button:has-text("A witness")')
     await page.click('button:has-text("Create the token")')
@@ -38,13 +38,13 @@ t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) 
     t.match(shown, /online[^]*Address[^]*Version[^]*Joined/)
     t.notMatch(shown, /maintenance|no vote at the moment/i)
     t.match(await page.innerText('.tiles'), /3 \/ 3[^]*with the witness/)
-    t.same(await axeOfLooks(page), [], 'a witness')
+    t.same(await axeOfLooks(page), [], 'axe with a witness')
     await page.click(`${card(name)} button:has-text("Remove")`)
     t.match(await page.innerText('.dialog-body'), /It no longer votes, forgets the cluster, and waits for a new token/)
     await page.click('.dialog-foot button:has-text("Cancel")')
   })
 
-  await t.test('a node that was removed says so, and becomes a single one', async (t) => {
+  await t.test('a node that was removed says so, and becomes a single node', async (t) => {
     await die(right)
     await page.waitForSelector('.trouble:has-text("Not answering: right")')
     t.ok(await removes(left, right))
@@ -55,11 +55,11 @@ t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) 
     await gone.page.evaluate("location.hash = '#/cluster'")
     await gone.page.waitForSelector('.trouble:has-text("This node was removed from the cluster")')
     t.match(await gone.page.innerText('.trouble'), /keeps serving the last configuration[^]*Make it a single node/)
-    t.same(await axeOfLooks(gone.page), [], 'a node that was removed')
+    t.same(await axeOfLooks(gone.page), [], 'axe of a removed node')
     await gone.page.evaluate("location.hash = '#/node'")
     await gone.page.waitForSelector('main .trouble:has-text("This node was removed from the cluster")')
     t.same(await axeOfLooks(gone.page), [], 'its own page says so as well')
-    // What the log cannot be carried out with is not made here: the page is told of it instead.
+    // An entry that cannot be carried out is not created here: the page receives the report of one instead.
     const why = 'entry 7 of the cluster’s log cannot be carried out here'
     await gone.page.route('**/api/v1/cluster', async (route) => {
       const response = await route.fetch()
@@ -88,7 +88,7 @@ t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) 
     await begunAnew(right, before)
     await gone.page.waitForSelector('text=This node is not in a cluster.')
     const again = gone.page.waitForResponse((response) => response.url().endsWith('/api/v1/cluster') && response.ok())
-    t.equal((await (await again).json()).data, null, 'whoever has made it one stays logged in')
+    t.equal((await (await again).json()).data, null, 'the user who made it a single node stays logged in')
     t.same(gone.faults, [])
   })
   t.same(faults, [])

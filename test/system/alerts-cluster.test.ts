@@ -5,9 +5,9 @@ import { ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { die, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** What is the whole cluster's is told once, by whichever node is left. */
+/** Alerts of the whole cluster are sent once, by any remaining node. */
 
-t.test('the node that tells dies: the next one tells of it, once, and silences are of all', async (test) => {
+t.test('the sending node dies: the next node sends the message once, and silences apply to all nodes', async (test) => {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') return test.pass(`# SKIP ${daemons}`)
   const { pair } = certificateMaker(test)
@@ -33,7 +33,7 @@ t.test('the node that tells dies: the next one tells of it, once, and silences a
   await until('the silence is everywhere', silences, (all) => all.some((one: { id: string }) => one.id === id))
 
   await die(first)
-  // Both that are left see it; only one of them says so.
+  // Both remaining nodes see the condition; only one of them sends.
   for (const node of [second, third])
     await until(
       'it fires',
@@ -45,6 +45,6 @@ t.test('the node that tells dies: the next one tells of it, once, and silences a
   test.match(told, { nodeId: second.daemon.node, alerts: [{ objectName: 'left', text: 'node left is not reached' }] })
   test.same(others, [], 'the third node leaves it to the second')
   const listed = await third.daemon.data('GET', '/alerts?node=all&state=firing')
-  test.equal(listed.length, 2, 'of the two that answer')
+  test.equal(listed.length, 2, 'of the two nodes that answer')
   return undefined
 })

@@ -23,7 +23,7 @@ const ALERTS = '/alerts'
 type OfTarget = { readonly targetName: string }
 const byTarget = (a: OfTarget, b: OfTarget): number => a.targetName.localeCompare(b.targetName)
 
-t.test('kill -9 between firing and delivery: it is told once by the next start, and so is its end', async (test) => {
+t.test('kill -9 between firing and delivery: the next start sends alert and end once each', async (test) => {
   const { pair } = certificateMaker(test)
   const root = pair({ name: 'of receivers', isCa: true })
   const own = pair({ name: 'localhost', issuer: root })
@@ -53,15 +53,15 @@ t.test('kill -9 between firing and delivery: it is told once by the next start, 
   test.teardown(await originAt(port))
   const [, second, ...more] = told(await receiver.received(2))
   test.match(second, { phase: 'resolved', alerts: [{ id: before.id }] })
-  test.same(more, [], 'each once')
+  test.same(more, [], 'each message once')
   test.match((await daemon.data('GET', ALERTS))[0], { state: 'resolved' })
 })
 
-t.test('a target that hangs holds up neither the daemon nor another one', { skip: noSmtpServer }, async (test) => {
+t.test('a target that hangs delays neither the daemon nor another target', { skip: noSmtpServer }, async (test) => {
   const daemon = await daemonFixture(test)
   const own = certificateMaker(test).pair({ name: 'localhost' })
   const mail = await smtpServer(test, { way: 'tcp', own })
-  // It takes the connection and says nothing.
+  // It accepts the connection and sends nothing.
   const silent = createTcpServer(() => undefined).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   test.teardown(() => void silent.close())
@@ -71,7 +71,7 @@ t.test('a target that hangs holds up neither the daemon nor another one', { skip
   await daemon.data('POST', '/alerts/targets', { ...common, name: 'mail', type: 'mail', port: mail.port })
   const port = await freePort()
   await daemon.data('POST', '/layer7proxy/frontends', { name: 'open', mode: 'tcp', ip: '127.0.0.1', ports: `${port}` })
-  // All of the five clients below, however few of them the first look finds.
+  // All five clients below, however few of them the first look finds.
   const when = { type: 'threshold', object: 'frontend', metric: 'currentSessions', value: 4, names: 'OPEN' }
   const targets = [{ name: 'hangs' }, { name: 'mail' }]
   await daemon.data('POST', '/alerts/rules', { name: 'many sessions', when, for: 0, clearFor: 0, targets })
@@ -96,7 +96,7 @@ t.test('a target that hangs holds up neither the daemon nor another one', { skip
     (count) => count > 0,
   )
   test.match(mail.mails()[0]?.text.replaceAll('=\r\n', ''), /currentSessions of open is 5, above 4/)
-  // The daemon counts it once the mail server's answer has come, a moment after that server has the mail.
+  // The daemon counts the message once the mail server's answer has arrived, a moment after that server has the mail.
   const [hangs, sent] = await until(
     'it is counted',
     async () => (await daemon.data('GET', '/alerts/deliveries')).toSorted(byTarget),
@@ -111,5 +111,5 @@ t.test('a target that hangs holds up neither the daemon nor another one', { skip
     (count) => count > 1,
   )
   test.match(mail.mails()[1]?.text, /Subject: \[warning\] Resolved: many sessions: open/)
-  test.equal(await daemon.kill('SIGTERM'), 0, 'nor does it hold up the end')
+  test.equal(await daemon.kill('SIGTERM'), 0, 'nor does it delay the end of the daemon')
 })

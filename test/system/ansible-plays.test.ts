@@ -4,16 +4,16 @@ import t from 'tap'
 import { ansibleSite, COLLECTION, noAnsible, type Registered, shop } from './ansible-site.ts'
 import { conversation, get } from './haproxy-traffic.ts'
 
-/** What is done by plays: real servers that are drained, and the playbooks of the README of the Ansible collection. */
+/** Plays: real servers that are drained, and the playbooks in the README of the Ansible collection. */
 
 const README = readFileSync(join(COLLECTION, 'README.md'), 'utf8')
-/** The first playbook below this heading. */
+/** Returns the first playbook below this heading. */
 function playbookOf(heading: string): string {
   const [, text] = new RegExp(`## ${heading}\n[^]*?\`\`\`yaml\n([^]*?)\`\`\``).exec(README) ?? []
   if (text === undefined) throw new Error(`README has no ${heading}`)
   return text
 }
-/** The endpoints that the README names for a module, of these sections where it says of each. */
+/** Returns the endpoints that the README names for a module, for these sections where it distinguishes them. */
 function rightsOf(module: string, sections: readonly string[] = []): readonly string[] {
   const row = README.split('\n').findLast((line) => line.startsWith(`| \`${module}\` |`)) ?? ''
   const verbs = row.match(/(?<=`)(?:list|get|create|update|delete)(?=`)/g) ?? []
@@ -34,7 +34,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
   await applyDocument({ ...SHOP, owner: 'shop' })
   const idOf = async (name: string) => (await daemon.data('GET', `/ipvsDirector/rips?name=${name}`))[0].id
   const sections = Object.keys(SHOP).filter((name) => name !== 'version')
-  /** To run playbooks with a token that has the rights of the README. */
+  /** Arguments to run playbooks with a token that has the rights named in the README. */
   const asOf = async (module: string): Promise<readonly string[]> => {
     const known: readonly Registered[] = await daemon.data('GET', '/rbac/endpoints')
     const names = rightsOf(module, sections)
@@ -43,7 +43,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     return ['-e', `fulcrum_token=${token}`]
   }
 
-  await t.test('a real server: drained, waited for, weighed and brought back by itself', async (test) => {
+  await t.test('a real server: drained, waited for, weighted and automatically brought back', async (test) => {
     const [stagedOther, weighed] = [await idOf('web1'), await idOf('web2')]
     await daemon.data('PUT', `/ipvsDirector/rips/${stagedOther}`, { port: web1, weight: 3 })
     await daemon.data('PUT', `/ipvsDirector/rips/${weighed}`, { port: web2, weight: 9 })
@@ -78,19 +78,19 @@ t.test('plays', { skip: noAnsible }, async (t) => {
       failed: true,
       msg: /^name: another change of web1 is pending \(weight, by admin@/,
     })
-    test.match(results.staged, { changed: true }, 'what was staged, and is just this, goes live')
+    test.match(results.staged, { changed: true }, 'staged changes that are exactly these go live')
     test.match(results.unknown, { failed: true, msg: /there is no real server web9/ })
     test.match(results.heavy, { failed: true, errors: [{ field: 'weight' }] })
     test.match(results.forever, { failed: true, errors: [{ field: 'wait' }] })
     test.match(results.aimless, { failed: true, msg: /needs state drained or halted/ })
     const { changes } = await daemon.data('GET', '/services/pending')
-    test.match(changes, [{ resourceId: stagedOther, after: { weight: 3 } }], 'what others staged stays pending')
+    test.match(changes, [{ resourceId: stagedOther, after: { weight: 3 } }], 'changes staged by others stay pending')
     test.equal(changes.length, 1)
     test.match(await daemon.data('GET', '/ipvsDirector/rips?name=raw1'), [{ state: 'online', weight: 5 }])
     await daemon.call('DELETE', '/services/pending')
   })
 
-  await t.test('a rerun: the wait of a run that was interrupted comes to its end', async (test) => {
+  await t.test('a rerun: the wait of an interrupted run completes', async (test) => {
     const open = await conversation(test, tcpPort)
     test.equal(await open.say('hello'), 'raw hello')
     const raw1 = await idOf('raw1')
@@ -102,7 +102,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     await daemon.data('PUT', '/services/apply', {})
     await daemon.call('PUT', `/ipvsDirector/rips/${raw1}/drain?wait=1s`)
     const results: Registered = await site.tasks({ drained })
-    test.match(results.drained.msg, /^After 1 s 1 connection is left/, 'which waited for an apply itself')
+    test.match(results.drained.msg, /^After 1 s 1 connection is left/, 'that run waited for an apply')
     await daemon.call('PUT', `/ipvsDirector/rips/${raw1}/online`)
     await daemon.data('PUT', '/services/apply', {})
   })
@@ -132,7 +132,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     test.match(await apply('/'), { exitCode: 0, stdout: /changed=0/ })
     yaml({ ...SHOP, realServers: { ...SHOP.realServers, web1: { ...SHOP.realServers.web1, weight: 20 } } })
     test.match(await apply('/'), { exitCode: 2, stdout: /changed=0/ })
-    test.match(await daemon.data('GET', '/services/apply'), { state: 'waiting' }, 'neither kept nor taken back')
+    test.match(await daemon.data('GET', '/services/apply'), { state: 'waiting' }, 'neither confirmed nor reverted')
     await daemon.call('PUT', '/services/apply/confirm')
 
     const rolling = site.file('rolling.yml', playbookOf('Rolling update of real servers behind Fulcrum'))
@@ -141,7 +141,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     site.file('update.yml', JSON.stringify([{ name: 'Update', 'ansible.builtin.shell': line }]))
     const inventory = site.file('inventory.ini', '[web]\nweb1\nweb2\n')
     test.match(await site.playbook(rolling, inventory, ...(await asOf('fulcrum_server'))), { exitCode: 0 })
-    test.equal(readFileSync(seen, 'utf8'), 'web1 two\nweb2 one\n', 'each was updated while the other one served')
+    test.equal(readFileSync(seen, 'utf8'), 'web1 two\nweb2 one\n', 'each server was updated while the other served')
     test.match(await daemon.data('GET', '/ipvsDirector/rips?q=web'), [{ state: 'online' }, { state: 'online' }])
   })
 })

@@ -15,7 +15,7 @@ import { echoOrigin, httpOrigin } from './haproxy-traffic.ts'
 export const COLLECTION = fileURLToPath(new URL('../../systemd/ansible/', import.meta.url))
 export const noAnsible = existsSync('/usr/bin/ansible-playbook') ? false : 'needs ansible-core'
 
-/** What a task registered. */
+/** The result that a task registered. */
 // oxlint-disable-next-line typescript/no-explicit-any -- modules answer every shape
 export type Registered = any
 
@@ -46,7 +46,7 @@ export class AnsibleSite {
     return path
   }
 
-  /** Without anything of the configuration of whoever runs the tests. */
+  /** Runs without any configuration of the user who runs the tests. */
   run(program: string, ...argv: readonly string[]): Promise<Finished> {
     const { home } = this
     const env = { HOME: home, PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', ANSIBLE_COLLECTIONS_PATHS: home }
@@ -60,14 +60,14 @@ export class AnsibleSite {
     return finished('env', ['-i', ...words, program, ...argv])
   }
 
-  /** A playbook of the collection's own README, or one of `tasks`. */
+  /** Runs a playbook from the collection's own README, or one of `tasks`. */
   playbook(path: string, inventory: string, ...argv: readonly string[]): Promise<Finished> {
     const more = { ansible_connection: 'local', ansible_python_interpreter: '/usr/bin/python3' }
     const variables = this.file('variables.json', JSON.stringify({ ...this.variables, ...more }))
     return this.run('ansible-playbook', '-i', inventory, '-e', `@${variables}`, ...argv, path)
   }
 
-  /** Runs tasks one after the other, whatever becomes of each, and answers what they registered. */
+  /** Runs tasks one after another, whether or not they fail, and returns what they registered. */
   async tasks(tasks: Readonly<Record<string, Task>>, ...argv: readonly string[]): Promise<Registered> {
     const results = join(this.home, 'results.json')
     const listed = Object.entries(tasks).map(([name, task]) => {
@@ -86,7 +86,7 @@ export class AnsibleSite {
       module_defaults: { 'group/fulcrum.fulcrum.api': api },
       tasks: [...listed, kept],
     }
-    // JSON is YAML.
+    // JSON is valid YAML.
     const ended = await this.playbook(this.file('tasks.json', JSON.stringify([play])), 'localhost,', ...argv)
     if (ended.exitCode !== 0) throw new Error(`ansible-playbook: ${ended.stdout}${ended.stderr}`)
     return { ...JSON.parse(readFileSync(results, 'utf8')), said: ended.stdout + ended.stderr }
@@ -119,7 +119,9 @@ export async function ansibleSite(test: Test): Promise<AnsibleSite> {
   return site
 }
 
-/** Two web servers behind one frontend, and one behind another whose connections stay open; what they are told. */
+/**
+ * Two web servers behind one frontend, and one behind another frontend whose connections stay open; what they receive.
+ */
 export async function shop(test: Test) {
   const [port, tcpPort] = [await freePort(), await freePort()]
   const [web1, web2] = [await httpOrigin(test, 'one'), await httpOrigin(test, 'two')]
@@ -136,7 +138,7 @@ export async function shop(test: Test) {
     certificates: { site: { pem: `${chain}${privateKey}` } },
     l7Backends: {
       shop: { mode: 'http', reals: [{ ripId: 'web1' }, { ripId: 'web2' }], healthCheck: { type: 'none' } },
-      // Who says nothing while programs start is not cut off for that.
+      // A silent connection is not cut off while programs start.
       raw: { mode: 'tcp', reals: [{ ripId: 'raw1' }], healthCheck: { type: 'none' }, timeoutServer: 600 },
     },
     l7Frontends: {

@@ -15,7 +15,7 @@ import { get } from './haproxy-traffic.ts'
 /** The Ansible collection, with Debian's ansible-core against a daemon and its HAProxy. */
 
 const MODULES = ['fulcrum_config', 'fulcrum_info', 'fulcrum_server'] as const
-/** The certificate that the API shows. */
+/** Returns the certificate that the API presents. */
 async function shownPem(port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -37,7 +37,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     realServers: { ...SHOP.realServers, [name]: { ...at, port: web1, ...more } },
   })
 
-  await t.test('is built and documented as Ansible wants it', async (test) => {
+  await t.test('is built and documented as Ansible requires', async (test) => {
     const told = await site.run(
       'ansible-doc',
       '-t',
@@ -61,7 +61,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
       const { doc, examples, return: answers } = documented[`fulcrum.fulcrum.${name}`]
       test.ok(parse(examples).length > 0 && Object.keys(answers).length > 0)
       const [, listed = ''] = /Supported parameters include: ([^.]*)\./.exec(results[name].msg) ?? []
-      test.same(listed.split(', ').toSorted(), Object.keys(doc.options).toSorted(), `${name} documents what it takes`)
+      test.same(listed.split(', ').toSorted(), Object.keys(doc.options).toSorted(), `${name} documents its options`)
     }
     const version = (text: string) => /version\W+([\d.]+)/.exec(text)?.[1]
     const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
@@ -69,7 +69,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.notOk(existsSync(join(home, 'ansible_collections/fulcrum/fulcrum/galaxy.yml')), 'it came from the tarball')
   })
 
-  await t.test('says nothing to others, and asks again whoever is busy', async (test) => {
+  await t.test('does not talk to other hosts, and retries when the daemon is busy', async (test) => {
     const stranger = await certificateRecord(test, 'stranger')
     const asked: string[] = []
     const server = createServer({ key: stranger.privateKey, cert: stranger.chain }, ({ method, url }, answer) => {
@@ -106,10 +106,10 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.several.msg, /^name: several real servers are named web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/)
     const paths = ['busy', 'busy', 'busy', 'long', 'page', 'lost', 'unknown', 'ipvsDirector/rips?name=web1']
     const seen = paths.map((path) => `GET /api/v1/${path}`)
-    test.same(asked, seen, 'the first was not spoken to')
+    test.same(asked, seen, 'the first host was not contacted')
   })
 
-  await t.test('a document: planned, applied once, refused for what it says', async (test) => {
+  await t.test('a document: planned, applied once, refused for its content', async (test) => {
     const before = await daemon.data('GET', '/config/document')
     const ca_file = site.file('ca.pem', await shownPem(daemon.port))
     const file = site.file('shop.json', JSON.stringify(owned))
@@ -160,7 +160,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     const web1Shown = shown.find(({ after_header: title }: Registered) => title === 'realServers web1')
     test.match(web1Shown, { before: '', after: { ip: '127.0.0.1', port: web1 } })
     test.match(shown.at(-1).prepared, new RegExp(`\\+.*127\\.0\\.0\\.1:${port}`), 'the file of HAProxy')
-    test.same(results.untouched.data, before, 'check mode touches nothing')
+    test.same(results.untouched.data, before, 'check mode changes nothing')
     test.match(results.applied, { changed: true, revision: Number, msg: /applied/i })
     test.notOk('diff' in results.applied)
     test.equal(results.applied.digest, results.checked.digest)
@@ -172,9 +172,9 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.pruned, { changed: true, diff: [{ before: { name: 'web3', weight: 50 }, after: '' }] })
     test.match(results.waiting, { changed: true, confirm_by: /^\d{4}-/ })
     const taken = /^The running revision \d+ by admin@localhost is reverted at \d{4}-.* unless it is confirmed$/
-    test.match(results.waitingStill, { changed: false, warnings: [taken] }, 'it does not last')
+    test.match(results.waitingStill, { changed: false, warnings: [taken] }, 'it is not kept')
     test.match(results.meanwhile, { failed: true, code: 'APPLY_IN_PROGRESS' })
-    test.match(results.pending.data, { count: 0, files: [] }, 'what could not be applied is taken back')
+    test.match(results.pending.data, { count: 0, files: [] }, 'changes that could not be applied are reverted')
     test.match(results.otherReverted, { changed: false, revision: results.waiting.revision })
     test.match(results.otherRevision.msg, /^revision: \d+ is running instead of 1, /)
     test.match([results.wouldConfirm, results.confirmed], [{ changed: true }, { changed: true }])
@@ -194,7 +194,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.yaml.msg, /is not JSON.*from_yaml/)
     test.equal((await get(port)).status, 200, 'HAProxy serves it')
     const revisions: readonly Registered[] = await daemon.data('GET', '/revisions?limit=4')
-    test.equal(revisions[0].revision, results.waiting.revision, 'what was refused, or only planned, changed nothing')
+    test.equal(revisions[0].revision, results.waiting.revision, 'refused and planned changes changed nothing')
     test.match(revisions[3], { revision: results.applied.revision, comment: 'the shop' })
     const key = privateKey.split('\n')[1] ?? ''
     for (const secret of [site.variables['fulcrum_token'] ?? '', key])

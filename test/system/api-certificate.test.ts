@@ -6,7 +6,7 @@ import t from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 
-/** Names that the certificates of a new connection give: its subject, and its issuer. */
+/** Returns the names in the certificate of a new connection: its subject and its issuer. */
 function shown(port: number): Promise<{ readonly subject: string; readonly issuer: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
@@ -18,7 +18,7 @@ function shown(port: number): Promise<{ readonly subject: string; readonly issue
   })
 }
 
-/** On a connection of its own. */
+/** Sends a ping on a connection of its own. */
 function ping(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(
@@ -32,7 +32,7 @@ function ping(port: number): Promise<number> {
   })
 }
 
-t.test('the API shows the certificate that was chosen, replaced and taken back, and no request fails', async (test) => {
+t.test('the API presents the certificate that is chosen, replaced and reverted; no request fails', async (test) => {
   const daemon = await daemonFixture(test)
   const { port, node } = daemon
   const maker = certificateMaker(test)
@@ -59,7 +59,7 @@ t.test('the API shows the certificate that was chosen, replaced and taken back, 
   const own = await shown(port)
   const { id } = await daemon.data('POST', '/certificates/certs', { name: 'API', ...leaf('one.test') })
   await daemon.data('PUT', '/services/apply')
-  test.same(await shown(port), own, 'not yet: it was only handed in')
+  test.same(await shown(port), own, 'not yet: it was only uploaded')
   await choose(id)
   test.same(await shown(port), { subject: 'one.test', issuer: 'Test Authority' })
   await daemon.data('PUT', `/certificates/certs/${id}`, leaf('two.test'))
@@ -78,7 +78,7 @@ t.test('the API shows the certificate that was chosen, replaced and taken back, 
   test.same(
     readdirSync(join(daemon.state, 'tls')).filter((name) => name.startsWith('lent-')),
     [],
-    'no key is left lying about',
+    'no private key is left behind',
   )
   await daemon.login()
   await daemon.data('PUT', `/${node}/system/userinterface`, { apiPort: daemon.port, SSLCertificate: '' })

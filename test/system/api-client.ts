@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assertDescribed } from '../fixtures/described.ts'
 import type { Finished } from './debian-tree.ts'
 
-/** Where a daemon of the unit answers on its own machine. */
+/** Address of a daemon of the unit on its own machine. */
 export const API = 'https://127.0.0.1:9443/api/v1'
 const CURL = ['curl', '-sk', '-w', '\n%{http_code}', '-H', 'Content-Type: application/json', '-X'] as const
 
 export interface Answer {
   readonly status: number
-  /** The field `data` of a JSON answer, else the text. */
+  /** The field `data` of a JSON answer, otherwise the text. */
   readonly data: unknown
-  /** Of a 202: the job that goes on. */
+  /** The job that continues after a 202. */
   readonly job: string
   readonly text: string
 }
 
 export interface ApiClient {
   request(method: string, path: string, body?: unknown): Promise<Answer>
-  /** Requests after it are those of this user. */
+  /** Later requests are sent as this user. */
   logIn(email: string, password: string): Promise<Answer>
-  /** Answers the id of a new record. */
+  /** Returns the id of a new record. */
   create(path: string, body: unknown): Promise<string>
   token(): string
 }
 
-/** Speaks to a daemon on another machine with a curl that runs where it can be reached. */
+/** Calls a daemon on another machine with a curl that runs where the daemon is reachable. */
 export function apiClient(
   run: (...argv: readonly string[]) => Promise<Finished>,
   api = API,
@@ -46,7 +46,7 @@ export function apiClient(
     const json = text.startsWith('{') ? (JSON.parse(text) as { data?: unknown; job?: string }) : { data: text }
     const status = Number(stdout.slice(at + 1))
     const sent = body === undefined ? '' : JSON.stringify(body)
-    // Nobody answered: 0.
+    // No answer: 0.
     if (status !== 0)
       assertDescribed({ method, path, body: sent, contentType: 'application/json', status, headers: undefined, text })
     return { status, data: json.data, job: json.job ?? '', text }
@@ -71,7 +71,7 @@ export async function until(what: string, isDone: () => Promise<boolean>, limit_
   const deadline = performance.now() + limit_ms
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)
-    // Each look is a program that is started, and takes the processor from what is waited for.
+    // Each look starts a program, which takes the processor from the awaited one.
     await sleep(200)
   }
 }

@@ -7,11 +7,13 @@ import type { Finished } from './debian-tree.ts'
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 
 export interface ApplianceOptions {
-  /** What is done before the daemon starts for the first time. */
+  /** Runs before the daemon starts for the first time. */
   readonly prepare?: (machine: Container) => Promise<unknown>
 }
 
-/** A machine on which the daemon of this working copy runs as its unit says, with its administrator logged in. */
+/**
+ * Starts a machine on which the daemon of this working copy runs as its unit says, with its administrator logged in.
+ */
 export async function startAppliance(
   test: Test,
   binds: readonly Bind[] = [],

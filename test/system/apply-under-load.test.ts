@@ -8,18 +8,18 @@ import { fetchOnce, freePort, startOrigin } from '../fixtures/traffic.ts'
 const REQUESTS_MIN = 2_000
 const APPLIES = 20
 const CLIENTS = 16
-/** What they send without a pause would only make each apply take longer. */
+/** Requests without a pause would only make each apply take longer. */
 const PAUSE_MS = 10
 
 t.setTimeout(1_800_000)
 
 interface Asked {
   readonly daemon: Daemon
-  /** Where its HAProxy serves. */
+  /** Address on which its HAProxy serves. */
   readonly host: string
 }
 
-/** Each node is asked in its turn, and so is each HAProxy. */
+/** Asks each node in turn, and each HAProxy likewise. */
 async function losesNothing(test: Test, nodes: readonly [Asked, ...Asked[]]): Promise<void> {
   const [{ daemon }] = nodes
   const nodeAt = (i: number) => nodes[i % nodes.length] ?? nodes[0]
@@ -68,7 +68,7 @@ async function losesNothing(test: Test, nodes: readonly [Asked, ...Asked[]]): Pr
     await changes[i % changes.length]?.(i)
     const { changes: pending } = await inTurn(i).data('GET', '/services/pending')
     for (const change of pending) kinds.add(change.effect)
-    // By another node than that where it was edited.
+    // Through another node than the one where it was edited.
     await inTurn(i + 1).data('PUT', '/services/apply')
   }
   finished = true
@@ -84,7 +84,7 @@ async function losesNothing(test: Test, nodes: readonly [Asked, ...Asked[]]): Pr
   test.equal(served, done, 'every request reached an origin exactly once')
 }
 
-t.test('requests on new connections during 20 applies, reloads and runtime changes: none fails', async (test) => {
+t.test('no request on a new connection fails during 20 applies, reloads and runtime changes', async (test) => {
   await losesNothing(test, [{ daemon: await daemonFixture(test), host: '127.0.0.1' }])
 })
 

@@ -13,7 +13,7 @@ export interface TestPackage {
   readonly conffiles?: Readonly<Record<string, string>>
 }
 
-/** Packs it into `folder` and answers the file. */
+/** Packs the package into `folder` and returns the file. */
 export async function packed(folder: string, one: TestPackage): Promise<string> {
   const { name, version, arch = 'all', conflicts, postinst, conffiles = {} } = one
   const tree = join(folder, 'trees', `${name}-${version}`)

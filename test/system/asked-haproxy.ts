@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { httpServer } from '../fixtures/traffic.ts'
 
-/** Requests to a real HAProxy: what arrived where, and what was answered. */
+/** Requests to a real HAProxy: where they arrived, and their answers. */
 
 interface Arrived {
   readonly at: string
@@ -16,11 +16,11 @@ export interface Answered {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** Undefined when no server was asked. */
+  /** Undefined when no server received the request. */
   readonly arrived: Arrived | undefined
 }
 
-/** Tells what it was asked, and answers with the status that it was asked for. */
+/** Reports the request that it received, and answers with the requested status. */
 export const origin = (test: Test, at: string): Promise<number> =>
   httpServer(test, ({ method, url: path, headers }, answer) => {
     answer.statusCode = Number(headers['x-status'] ?? 200)
@@ -35,14 +35,14 @@ export interface Asked {
   readonly method?: string
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The address that it comes from. */
+  /** The source address. */
   readonly localAddress?: string
 }
 
 export async function ask(port: number, asked: Asked): Promise<Answered> {
   const { method = 'GET', path = '/', localAddress = '127.0.0.1' } = asked
   const headers = { Host: 'www.example.org', ...asked.headers }
-  // A connection of its own: one that is kept ends with the worker that a reload replaces.
+  // A connection of its own: a persistent one ends with the worker that a reload replaces.
   const sent = request({ host: '127.0.0.1', port, method, path, headers, localAddress, agent: false })
   const [answer] = await once(sent.end(), 'response')
   const body = (await buffer(answer)).toString()

@@ -6,7 +6,7 @@ import { Daemon, notedIn, until } from '../fixtures/daemon.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 t.test(
-  'on a full disk nothing is changed without an entry, and whoever makes room can',
+  'on a full disk nothing is changed without an entry, and space can be freed',
   { skip: noSmallDisk },
   async (test) => {
     const disk = smallDisk(test)
@@ -35,7 +35,7 @@ t.test(
       }
     }
     test.equal(refusals, 3)
-    test.equal((await daemon.call('DELETE', '/backup/uploads')).status, 200, 'room can be made')
+    test.equal((await daemon.call('DELETE', '/backup/uploads')).status, 200, 'space can be freed')
     rmSync(filler)
     const after = await until(
       'there is room again',

@@ -8,7 +8,7 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 const ROUNDS = Number(process.env['FULCRUM_TEST_AUDIT_KILLS'] ?? 4)
 
 t.test(
-  'kill -9 at any moment: whatever was answered is in the audit log, once, and the chain is whole',
+  'kill -9 at any moment: everything that was answered is in the audit log, once, and the chain is whole',
   async (test) => {
     const daemon = await daemonFixture(test)
     const answered = new Set<string>()
@@ -25,7 +25,7 @@ t.test(
         }
       })
       await wait(60 + 37 * (round % 8))
-      // A busy machine may not have answered anybody yet.
+      // A busy machine may not have answered any request yet.
       await until(
         'an answer',
         async () => answered.size,
@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('--check finds an entry that was changed, and an end that was cut off', async (test) => {
+t.test('--check finds a changed entry, and an end that was cut off', async (test) => {
   const daemon = await daemonFixture(test)
   for (let n = 0; n < 5; n++)
     await daemon.data('POST', '/ipvsDirector/rips', { name: `web ${n}`, ip: '192.0.2.1', port: 80 })
@@ -71,12 +71,12 @@ t.test('--check finds an entry that was changed, and an end that was cut off', a
   test.match(await checkState(daemon.state), [/the line was changed/])
   writeFileSync(path, `${whole.split('\n').slice(0, 3).join('\n')}\n`)
   test.match(await checkState(daemon.state), [/are not those that were written/])
-  // The daemon starts all the same: an appliance without its API would be worse. It says what it found.
+  // The daemon starts all the same and reports the damage: an appliance without its API would be worse.
   await daemon.start()
   await daemon.login()
   test.match(daemon.stderr, /the audit log was tampered with/)
   await daemon.kill('SIGTERM')
-  test.match(await checkState(daemon.state), [/are gone/, /were taken out or put in/], 'and it shows for ever')
+  test.match(await checkState(daemon.state), [/are gone/, /were taken out or put in/], 'the damage stays visible')
 })
 
 t.test('no secret is in the audit log, the events or the log of the daemon', async (test) => {
@@ -98,7 +98,7 @@ t.test('no secret is in the audit log, the events or the log of the daemon', asy
     ({ endpoint, outcome }: Record<string, string>) => endpoint === 'services.apply' && outcome === 'done',
   )
   const added = applied.live.find(({ resource }: { resource: string }) => resource === 'users')
-  test.match(added, { op: 'create', name: 'x@localhost', by: 'admin@localhost' }, 'what went live, and by whom')
+  test.match(added, { op: 'create', name: 'x@localhost', by: 'admin@localhost' }, 'what went live, and who applied it')
   await daemon.kill('SIGTERM')
   const folder = join(daemon.state, 'audit')
   const text = readdirSync(folder)

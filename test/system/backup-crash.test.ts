@@ -10,17 +10,17 @@ import { realServer } from '../fixtures/config.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 const SERVERS = 400
-/** Kills of each operation; they walk through the time it takes. */
+/** Kills of each operation, spread over its duration. */
 const KILLS = Number(process.env['FULCRUM_TEST_BACKUP_KILLS'] ?? 2)
 
-/** Longer than the longest of them takes on a quiet machine. */
+/** Longer than the longest operation takes on a quiet machine. */
 const DELAY_MS_MAX = 400
 
 const servers = (weight: number) =>
   Array.from({ length: SERVERS }, (_, n) => realServer(`web-${n}`, { ip: `127.1.${n >> 8}.${n & 255}`, weight }))
 
 t.test(
-  'kill -9 during backup, upload, restore and automatic backup leaves old or new, and no half file in the list',
+  'kill -9 during backup, upload, restore and automatic backup leaves the old or the new state, and no half file in the list',
   { timeout: 1_800_000 },
   async (test) => {
     const daemon = await daemonFixture(test)
@@ -41,17 +41,17 @@ t.test(
       const { revision, count } = await daemon.data('GET', '/services/pending')
       return { revision, count }
     }
-    /** The file that is not what runs. */
+    /** The file that does not match the running configuration. */
     const other = async () => ((await daemon.data('GET', '/ipvsDirector/rips'))[0].weight === 1 ? two : one)
     const kept = async () => {
       const { uploads, auto } = await daemon.data('GET', '/backup/list')
       return { uploads: uploads.length, auto: auto.length }
     }
-    /** What is in the folders is whole, and all of it is listed. */
+    /** Checks that every file in the folders is whole and listed. */
     const allWhole = async (title: string) => {
       const listed = await kept()
       for (const folder of ['uploads', 'auto'] as const) {
-        // Beside them is what the daemon remembers of them.
+        // Beside them are the daemon's notes about them.
         const names = readdirSync(join(backups, folder)).filter((name) => !name.startsWith('.heads.json'))
         test.equal(names.length, listed[folder], `${title}: everything in ${folder} is listed`)
         const broken = names.filter(
@@ -83,7 +83,7 @@ t.test(
         const answer = operation(file).catch(() => ({ status: 0 }))
         await wait(DELAY_MS_MAX * ((kill + 0.3) / KILLS) ** 2)
         await daemon.kill('SIGKILL')
-        // An answer that broke off has no end.
+        // An answer that broke off never ends.
         const { status } = await Promise.race([answer, wait(300, { status: 0 })])
         await daemon.start()
         await daemon.login()
@@ -103,7 +103,7 @@ t.test(
         if (name === 'restore') await daemon.data('DELETE', '/services/pending')
       }
     }
-    // Every weight is the one that was applied: nothing of two backups is mixed.
+    // Every weight is the applied one: two backups are never mixed.
     const weights = new Set(
       (await daemon.data('GET', '/ipvsDirector/rips')).map(({ weight }: { weight: number }) => weight),
     )

@@ -2,7 +2,7 @@ import t from 'tap'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 t.test(
-  'a new machine becomes the one that was lost: backup there, full restore and apply here',
+  'a new machine becomes the lost one: backup there, full restore and apply here',
   { timeout: 1_800_000 },
   async (test) => {
     const [lost, fresh] = [await daemonFixture(test), await daemonFixture(test)]
@@ -19,7 +19,7 @@ t.test(
     )
     test.match(ended, { state: 'succeeded', result: { warnings: [] } })
     await fresh.data('PUT', '/services/apply')
-    // The daemon puts itself together anew as the other node; meanwhile nobody answers.
+    // The daemon rebuilds itself as the other node; meanwhile nothing answers.
     const node = await until(
       'the other identity',
       () =>

@@ -5,7 +5,7 @@ import { freePort } from '../fixtures/traffic.ts'
 import { ask } from './plain-haproxy.ts'
 import { client, output, subjectOf } from './tls-frontend.ts'
 
-t.test('from a PFX to a handshake, and another certificate under the same id without a reload', async (test) => {
+t.test('from a PFX file to a handshake, and another certificate under the same id without a reload', async (test) => {
   const { pair, pfx } = certificateMaker(test)
   const daemon = await daemonFixture(test)
   const first = { pfx: pfx(pair({ name: 'first.test', key: 'rsa:2048' }), 'secret', '-legacy'), password: 'secret' }

@@ -15,7 +15,7 @@ const first = record('first', pair({ name: 'first.test' }))
 const chained = record('chained', pair({ name: 'chained.test' }))
 const rsa = record('rsa', pair({ name: 'rsa.test', key: 'rsa:2048' }))
 
-t.test('a certificate is replaced while it is used: no reload, no failed handshake, connections stay', async (test) => {
+t.test('a certificate is replaced while in use: no reload, no failed handshake, connections stay', async (test) => {
   const realServers = [realServer('r', { port: await echoOrigin(test, 'one') })]
   const l7Backends = [backend('b', ['r'], { mode: 'tcp' })]
   const { port, apply, view, ask, paths, host } = await listening(
@@ -72,7 +72,7 @@ t.test('a certificate is replaced while it is used: no reload, no failed handsha
   await Promise.all(loops)
   test.same(failures, [], `${asked} handshakes`)
   test.equal(seen.size, 6)
-  test.equal(await echo('b'), 'one b', 'the long connection goes on')
+  test.equal(await echo('b'), 'one b', 'the long connection stays open')
   test.equal(/^Pid: (\d+)$/m.exec(await ask('@1 show info'))?.[1], pid)
   test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
   test.equal(
@@ -80,7 +80,7 @@ t.test('a certificate is replaced while it is used: no reload, no failed handsha
     last.chain + last.privateKey,
   )
   test.match(await apply(undefined, running), { ok: true })
-  test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'so a start has nothing to do')
+  test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'a start has nothing to do')
 })
 
 t.test('the same in a folder with a space', async (test) => {
@@ -94,10 +94,10 @@ t.test('the same in a folder with a space', async (test) => {
   test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'without a reload')
 })
 
-t.test('what HAProxy refuses is undone, says nothing of the key, and a reload does it', async (test) => {
+t.test('a refused change is undone, does not reveal the key, and a reload carries it out', async (test) => {
   const { port, apply, applyLikeTheEngine, view, ask, folder } = await listening(test, [first])
   const file = `${folder}/fulcrum-certs/first.pem`
-  // A key of another certificate: nothing that could be stored, but what HAProxy would say of it.
+  // A key of another certificate: the store would refuse it, but it shows HAProxy's answer.
   const broken = { ...rsa, id: 'first', privateKey: first.privateKey }
   const refused = await apply(view([first]), view([broken]))
   test.match(refused, {
@@ -116,7 +116,7 @@ t.test('what HAProxy refuses is undone, says nothing of the key, and a reload do
   const checked = await apply(undefined, view([broken]), 'reload')
   test.match(checked, { ok: false, kind: 'check', undone: true })
   test.notMatch(JSON.stringify(checked), /PRIVATE|BEGIN/)
-  // Somebody else has begun to change it and not ended.
+  // Another client has begun to change it and has not finished.
   await ask(`@1 set ssl cert ${folder}/fulcrum-certs/other.pem`)
   const next = record('first', pair({ name: 'first.test' }))
   test.match(await applyLikeTheEngine(view([first]), view([next])), { ok: true })
@@ -125,7 +125,7 @@ t.test('what HAProxy refuses is undone, says nothing of the key, and a reload do
   test.equal(subjectOf(await client(port)), 'first.test')
 })
 
-t.test('files are for the owner alone, and go when nobody uses them', async (test) => {
+t.test('files are readable by the owner alone, and are deleted when unused', async (test) => {
   const { apply, view, folder } = await listening(test, [first, chained])
   const certs = `${folder}/fulcrum-certs`
   test.same(readdirSync(certs).toSorted(), ['chained.pem', 'f.list', 'first.pem'])
@@ -140,26 +140,23 @@ t.test('files are for the owner alone, and go when nobody uses them', async (tes
   test.same(readdirSync(certs), [])
 })
 
-t.test(
-  'a kill between any two steps leaves no key behind, and the way back shows the old certificate',
-  async (test) => {
-    const { port, apply, view, driver, host, folder } = await listening(test, [first])
-    const running = view([first])
-    const next = record('first', pair({ name: 'next.test' }))
-    const targets = [view([next]), view([first, chained], { certificates: ['chained', 'first'] })]
-    for (const desired of targets) {
-      const steps = driver.plan(running, desired, { atLeast: 'runtime' })
-      for (let killedAt = 0; killedAt <= steps.length; killedAt++) {
-        const beforeStep = (index: number) => {
-          if (index === killedAt) throw new Error('killed')
-        }
-        await executePlan(host, steps, { beforeStep }).catch(() => undefined)
-        // As the apply engine does it after a crash.
-        test.match(await apply(desired, running, 'reload'), { ok: true })
-        test.same(readdirSync(`${folder}/fulcrum-certs`).toSorted(), ['f.list', 'first.pem'])
-        test.equal(await host.readFile(`${folder}/fulcrum-certs/first.pem`), first.chain + first.privateKey)
-        test.equal(subjectOf(await client(port)), 'first.test', steps[killedAt]?.kind ?? 'the end')
+t.test('a kill between any two steps leaves no key behind, and undo presents the old certificate', async (test) => {
+  const { port, apply, view, driver, host, folder } = await listening(test, [first])
+  const running = view([first])
+  const next = record('first', pair({ name: 'next.test' }))
+  const targets = [view([next]), view([first, chained], { certificates: ['chained', 'first'] })]
+  for (const desired of targets) {
+    const steps = driver.plan(running, desired, { atLeast: 'runtime' })
+    for (let killedAt = 0; killedAt <= steps.length; killedAt++) {
+      const beforeStep = (index: number) => {
+        if (index === killedAt) throw new Error('killed')
       }
+      await executePlan(host, steps, { beforeStep }).catch(() => undefined)
+      // As the apply engine does after a crash.
+      test.match(await apply(desired, running, 'reload'), { ok: true })
+      test.same(readdirSync(`${folder}/fulcrum-certs`).toSorted(), ['f.list', 'first.pem'])
+      test.equal(await host.readFile(`${folder}/fulcrum-certs/first.pem`), first.chain + first.privateKey)
+      test.equal(subjectOf(await client(port)), 'first.test', steps[killedAt]?.kind ?? 'the end')
     }
-  },
-)
+  }
+})

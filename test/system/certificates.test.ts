@@ -14,21 +14,18 @@ const first = record('first', pair({ name: 'first.test' }))
 const chained = record('chained', pair({ name: 'chained.test', issuer: middle }), middle)
 const rsa = record('rsa', pair({ name: 'rsa.test', key: 'rsa:2048' }))
 
-t.test(
-  'the name that a client asks for selects the certificate, others see the first; the chain is sent',
-  async (test) => {
-    const { port } = await listening(test, [first, chained, rsa])
-    test.equal(subjectOf(await client(port, '-servername', 'rsa.test')), 'rsa.test')
-    const answer = await client(port, '-servername', 'chained.test', '-showcerts')
-    test.equal(subjectOf(answer), 'chained.test')
-    test.equal(answer.match(/BEGIN CERTIFICATE/g)?.length, 2)
-    test.equal(subjectOf(await client(port, '-servername', 'unknown.test')), 'first.test')
-    test.equal(subjectOf(await client(port, '-noservername')), 'first.test')
-    test.match(await client(port, '-alpn', 'h2,http/1.1'), 'ALPN protocol: h2')
-  },
-)
+t.test('the requested name selects the certificate, other clients get the first; the chain is sent', async (test) => {
+  const { port } = await listening(test, [first, chained, rsa])
+  test.equal(subjectOf(await client(port, '-servername', 'rsa.test')), 'rsa.test')
+  const answer = await client(port, '-servername', 'chained.test', '-showcerts')
+  test.equal(subjectOf(answer), 'chained.test')
+  test.equal(answer.match(/BEGIN CERTIFICATE/g)?.length, 2)
+  test.equal(subjectOf(await client(port, '-servername', 'unknown.test')), 'first.test')
+  test.equal(subjectOf(await client(port, '-noservername')), 'first.test')
+  test.match(await client(port, '-alpn', 'h2,http/1.1'), 'ALPN protocol: h2')
+})
 
-t.test('versions of TLS older than the oldest are refused', async (test) => {
+t.test('TLS versions older than the minimum are refused', async (test) => {
   const versions = ['tls1', 'tls1_1', 'tls1_2', 'tls1_3']
   for (const [index, minTls] of (['1.0', '1.1', '1.2', '1.3'] as const).entries()) {
     const { port } = await listening(test, [rsa], { minTls })
@@ -41,7 +38,7 @@ t.test('versions of TLS older than the oldest are refused', async (test) => {
   }
 })
 
-t.test('a scanner finds the suites of the cipher list and no others', async (test) => {
+t.test('a scanner finds exactly the suites of the cipher list', async (test) => {
   const lists: Readonly<Record<string, readonly string[]>> = {
     both: ['TLS_AES_256_GCM_SHA384', 'ECDHE-RSA-AES128-GCM-SHA256', 'DHE-RSA-AES256-GCM-SHA384', 'AES128-SHA'],
     older: ['ECDHE-RSA-CHACHA20-POLY1305', 'ECDHE-RSA-AES256-GCM-SHA384'],
@@ -60,7 +57,7 @@ t.test('a scanner finds the suites of the cipher list and no others', async (tes
   }
 })
 
-t.test('PFX files of RSA and EC, old and new, end up in handshakes', async (test) => {
+t.test('RSA and EC PFX files, old and new, end up in handshakes', async (test) => {
   const read = []
   for (const [index, key] of ['ec:secp384r1', 'rsa:2048', 'ed25519'].entries()) {
     for (const more of [[], ['-legacy']]) {
@@ -90,7 +87,7 @@ t.test('port 80 redirects to https and keeps the path; answers over TLS carry HS
   const answer = await curl(`https://first.test:${port}/`)
   test.match(answer, /^HTTP\/2 200/)
   test.match(answer, /strict-transport-security: max-age=31536000/i)
-  // Nobody but root may have port 80; a frontend without certificates redirects on every port.
+  // Only root may bind port 80; a frontend without certificates redirects on every port.
   test.match(await apply(view([first]), view([first], { certificates: [], httpRedirectToHttps: true })), { ok: true })
   const plain = (host: string, path: string) =>
     curl('--path-as-is', '-H', `Host: ${host}`, `http://127.0.0.1:${port}${path}`)
@@ -111,7 +108,7 @@ t.test('port 80 redirects to https and keeps the path; answers over TLS carry HS
   )
 })
 
-t.test('HAProxy and the program openssl share one library, so that they know the same suites', async (test) => {
+t.test('HAProxy and the openssl program share one library, so they know the same suites', async (test) => {
   const library = async (program: string) =>
     /libssl\S* => (\S+)/.exec(await output('sh', '-c', `ldd "$(command -v ${program})"`))?.[1]
   test.match(await library('haproxy'), /libssl/)
@@ -122,7 +119,7 @@ t.test(
   'port 80 of a frontend with certificates redirects to its TLS port',
   { skip: getuid?.() !== 0 && 'needs root' },
   async (test) => {
-    // An address of the loopback network that nobody else takes, so that others may have port 80 as well.
+    // An address of the loopback network that nothing else uses, so that others may bind port 80 as well.
     const ip = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(2, 255)}`
     const { port } = await listening(test, [first], { ip, ports: '80,8443', httpRedirectToHttps: true, hsts: true })
     test.ok(port > 0)

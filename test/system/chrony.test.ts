@@ -14,8 +14,8 @@ import { finished } from './debian-tree.ts'
 import { cable, namespace, type Namespace, namespaceObstacle } from './network-namespace.ts'
 
 /**
- * Debian's chrony in namespaces of its own: network, files and processes. It runs with -x and without the right to set
- * a clock, so the clock of this machine is only read.
+ * Debian's chrony in its own namespaces for network, files and processes. It runs with -x and without the right to set
+ * a clock, so this machine's clock is only read.
  */
 
 const CONFIG = '/etc/chrony/chrony.conf'
@@ -56,7 +56,7 @@ function renderedFor(servers: readonly string[]): string {
   return file.content
 }
 
-t.test('a clock follows the server of our file, and the probe says so', { skip }, async (test) => {
+t.test('a clock follows the server of our file, and the probe reports it', { skip }, async (test) => {
   const [server, client] = [await namespace(test, 'ntp'), await namespace(test, 'node')]
   await cable(server, 'eth0', client, 'eth0', 1)
   await server.ip('addr add 10.9.0.1/24 dev eth0')
@@ -85,10 +85,10 @@ t.test('a clock follows the server of our file, and the probe says so', { skip }
     ],
   )
   const said = (await client.run(['chroot', tree, 'chronyc', 'tracking'], 5000)).output
-  test.match(said, /Reference ID {4}: 0A090001 \(10\.9\.0\.1\)/, 'chronyc says the same')
+  test.match(said, /Reference ID {4}: 0A090001 \(10\.9\.0\.1\)/, 'chronyc agrees')
 })
 
-t.test('chronyd judges our file, and a refused line is blamed on its server', { skip }, async (test) => {
+t.test('chronyd checks our file, and a refused line is blamed on its server', { skip }, async (test) => {
   const judge = async (text: string) => {
     const [program = '', ...args] = await inDebian(test, `${CONFIG}.candidate`, text, [
       'chronyd',

@@ -11,16 +11,16 @@ import t from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 
-/** The client as others get it: packed, installed from the file into an empty folder, compiled against, and run. */
+/** The client as users get it: packed, installed from the file into an empty folder, compiled against, and run. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** Without what tap preloads into every program of Node: tsc does not start with it. */
+/** Without what tap preloads into every Node program: tsc does not start with it. */
 const run = (program: string, args: readonly string[]) =>
   promisify(execFile)('env', ['-u', 'NODE_OPTIONS', program, ...args], { cwd: ROOT })
 const STRICT =
   '--ignoreConfig --strict --noEmit --skipLibCheck --noUncheckedIndexedAccess --exactOptionalPropertyTypes'.split(' ')
 const MODULES = '--target es2022 --module nodenext --types node --typeRoots'.split(' ')
-/** What a page loads for it. */
+/** Size of what a page loads for the client. */
 const GZIPPED_BYTES_MAX = 6_000
 
 t.test('a program of forty operations', async (test) => {
@@ -58,7 +58,7 @@ t.test('a program of forty operations', async (test) => {
   test.ok(asked >= 40, stdout)
 })
 
-t.test('what a page loads of it is small, and needs nothing of Node', async (test) => {
+t.test('the part that a page loads is small, and needs nothing of Node', async (test) => {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(ROOT, 'src/client/client.ts')],
     bundle: true,

@@ -11,10 +11,7 @@ import { listen, patientRhythm, STATS } from '../workers/archive/socket-fixture.
 const START_MS = Date.parse('2026-03-04T05:06:07Z')
 const PER_SECOND = 1_000
 
-/**
- * A machine whose wall clock can be set, and whose HAProxy serves a thousand sessions in each second that really
- * passes.
- */
+/** A machine whose wall clock can be set, and whose HAProxy serves a thousand sessions per real second. */
 class Machine {
   readonly directory: string
   #passed_ms = 0
@@ -26,7 +23,7 @@ class Machine {
     this.directory = temporaryFolder(t)
   }
 
-  /** Sessions that HAProxy has told of. */
+  /** Sessions that HAProxy has reported. */
   get polled(): number {
     return this.#polled
   }
@@ -35,7 +32,7 @@ class Machine {
     this.#offset_ms += by_ms
   }
 
-  /** Time passes, and nobody is there to see it. */
+  /** Lets time pass while the thread does not run. */
   sleep(ms: number): void {
     this.#passed_ms += ms
   }
@@ -73,7 +70,7 @@ class Machine {
     await thread.stop()
   }
 
-  /** What the archive has: sum of the sessions, seconds known, the largest and the smallest value of one second. */
+  /** Returns the archive's sum of sessions, its known seconds, and the largest and smallest value of one second. */
   async found(t: Test) {
     const writer = new ArchiveWriter(this.directory, 0)
     t.strictSame(checkArchive(writer.databases), [])
@@ -100,7 +97,7 @@ for (const [name, jump_ms] of [
   ['1 h', HOUR],
   ['10 years', YEARS],
 ] as const) {
-  t.test(`the clock is set forward by ${name}: nothing is lost, nothing is smeared over the hole`, async (t) => {
+  t.test(`the clock is set forward by ${name}: nothing is lost, nothing is smeared over the gap`, async (t) => {
     const machine = new Machine(t)
     await machine.run(t, 600, (tick) => {
       if (tick === 200) machine.setClock(jump_ms)
@@ -117,7 +114,7 @@ for (const [name, jump_ms] of [
   })
 }
 
-t.test('the clock is set back by 1 s: the archive goes on and slews; nothing is lost', async (t) => {
+t.test('the clock is set back by 1 s: the archive continues and slews; nothing is lost', async (t) => {
   const machine = new Machine(t)
   await machine.run(t, 600, (tick) => {
     if (tick === 200) machine.setClock(-SECOND)
@@ -135,7 +132,7 @@ for (const [name, jump_s, ticks] of [
   ['61 s', 61, 700],
   ['1 h', 3_600, 4_300],
 ] as const) {
-  t.test(`the clock is set back by ${name}: the seconds that come again have one value, the new one`, async (t) => {
+  t.test(`the clock is set back by ${name}: repeated seconds have one value, the new one`, async (t) => {
     const machine = new Machine(t)
     await machine.run(t, ticks, (tick) => {
       if (tick === ticks - 500) machine.setClock(-jump_s * SECOND)
@@ -149,7 +146,7 @@ for (const [name, jump_s, ticks] of [
   })
 }
 
-t.test('a clock that falls back by 10 years is given time to be corrected; nothing is lost meanwhile', async (t) => {
+t.test('a clock that falls back by 10 years gets time to be corrected; nothing is lost meanwhile', async (t) => {
   const machine = new Machine(t)
   await machine.run(t, 700, (tick) => {
     if (tick === 200) machine.setClock(-YEARS)
@@ -160,25 +157,25 @@ t.test('a clock that falls back by 10 years is given time to be corrected; nothi
   t.equal(found.sum, machine.polled)
 })
 
-t.test('a clock that stays ten years back is no clock: what is stored is kept', async (t) => {
+t.test('a clock that stays ten years behind is not trusted: stored data is kept', async (t) => {
   const machine = new Machine(t)
   await machine.run(t, 1_000, (tick) => {
     if (tick === 200) machine.setClock(-YEARS)
   })
   const found = await machine.found(t)
   t.match(machine.warnings.join(), /not set/)
-  t.ok(found.known >= 795 && found.known <= 805, `${found.known} seconds known: until it was believed`)
+  t.ok(found.known >= 795 && found.known <= 805, `${found.known} seconds known: until the clock was trusted`)
 })
 
 t.test(
-  'a start with a clock a day behind waits ten minutes, then takes its time; a corrected one finds all',
+  'a start with a clock a day behind waits ten minutes, then follows it; a corrected clock finds everything',
   async (t) => {
     const machine = new Machine(t)
     await machine.run(t, 300, () => undefined)
     machine.setClock(-24 * HOUR)
     await machine.run(t, 300, () => undefined)
     t.match(machine.warnings.join(), /is behind the archive/)
-    t.equal((await machine.found(t)).hwm_s, START_MS / SECOND + 300, 'nothing was thrown away')
+    t.equal((await machine.found(t)).hwm_s, START_MS / SECOND + 300, 'nothing was discarded')
     machine.setClock(24 * HOUR)
     await machine.run(t, 100, () => undefined)
     const corrected = await machine.found(t)
@@ -191,12 +188,12 @@ t.test(
       back.hwm_s < START_MS / SECOND - 20 * 3_600 && back.known >= 95 && back.known <= 101,
       `${back.known} seconds known`,
     )
-    t.ok(back.largest <= PER_SECOND * 1.06, 'what was counted while it waited is in no second')
+    t.ok(back.largest <= PER_SECOND * 1.06, 'sessions counted during the wait are in no second')
   },
 )
 
 t.test(
-  'the machine sleeps for a minute: those seconds are unknown, and nothing of them is put elsewhere',
+  'the machine sleeps for a minute: those seconds are unknown, and their sessions are not moved elsewhere',
   async (t) => {
     const machine = new Machine(t)
     await machine.run(t, 600, (tick) => {
@@ -211,15 +208,12 @@ t.test(
   },
 )
 
-t.test(
-  'a restart after the clock was set back by 40 s: the seconds that come again keep their values, no peak',
-  async (t) => {
-    const machine = new Machine(t)
-    await machine.run(t, 300, () => undefined)
-    machine.setClock(-40 * SECOND)
-    await machine.run(t, 200, () => undefined)
-    const found = await machine.found(t)
-    t.ok(found.largest <= PER_SECOND * 1.06, `${found.largest}`)
-    t.ok(found.known >= 455 && found.known <= 462, `${found.known} seconds known`)
-  },
-)
+t.test('a restart after the clock was set back by 40 s: repeated seconds keep their values, no peak', async (t) => {
+  const machine = new Machine(t)
+  await machine.run(t, 300, () => undefined)
+  machine.setClock(-40 * SECOND)
+  await machine.run(t, 200, () => undefined)
+  const found = await machine.found(t)
+  t.ok(found.largest <= PER_SECOND * 1.06, `${found.largest}`)
+  t.ok(found.known >= 455 && found.known <= 462, `${found.known} seconds known`)
+})

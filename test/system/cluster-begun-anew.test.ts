@@ -6,7 +6,7 @@ import { pinnedFetch } from '../../src/client/node.ts'
 import { Connection, shownBy } from '../../src/cli/connection.ts'
 import { begunAnew, beginningsOf, type ClusterDaemon, ClusterDaemons, form } from '../fixtures/cluster-daemons.ts'
 
-/** Whoever asks while a daemon begins anew in its process waits for a moment, and is not cut off. */
+/** A request waits briefly while a daemon restarts within its process, and is not cut off. */
 
 const RIPS = '/ipvsDirector/rips'
 
@@ -16,7 +16,7 @@ interface Asking {
   end(): Promise<void>
 }
 
-/** Asks again and again, each time after the last answer. */
+/** Asks repeatedly, each time after the last answer. */
 function asking(ask: () => Promise<unknown>): Asking {
   const state = { asked: 0, failures: [] as string[], isOver: false }
   const all = (async () => {
@@ -38,7 +38,7 @@ function asking(ask: () => Promise<unknown>): Asking {
   }
 }
 
-/** What comes of requests without any client of ours, by the status or the error. */
+/** Counts the results of requests sent without our client, by status or error. */
 function bare(port: number, token: string, agent: Agent) {
   const seen = new Map<string, number>()
   const ask = () =>
@@ -88,7 +88,7 @@ async function clientsOf({ daemon }: ClusterDaemon, token: string) {
   }
 }
 
-t.test('forming a cluster and leaving it cuts nobody off', async (test) => {
+t.test('forming a cluster and leaving it cuts off no client', async (test) => {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') {
     test.pass(`# SKIP ${daemons}`)
@@ -121,7 +121,7 @@ t.test('forming a cluster and leaving it cuts nobody off', async (test) => {
     test.same(
       [...seen.keys()].filter((one) => one !== '200' && one !== '503 NODE_UNREACHABLE 1'),
       [],
-      'who has no such client is told to come again',
+      'other clients are asked to retry',
     )
   }
   const rips = await daemon.data('GET', `${RIPS}?limit=1000`)

@@ -7,7 +7,7 @@ import { allVote } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 
-t.test('two nodes become a cluster, and one again, by the command line', async (test) => {
+t.test('two nodes become a cluster and single nodes again, with the command line', async (test) => {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') return test.pass(`# SKIP ${daemons}`)
   const [first, second] = [await daemons.start(), await daemons.start()]
@@ -15,7 +15,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   const at = async ({ daemon }: ClusterDaemon) => {
     const url = `https://127.0.0.1:${daemon.port}`
     const { fingerprint } = await shownBy(url)
-    // A daemon that begins anew tells who asks to come again, which the command line does by itself.
+    // A daemon that restarts asks for a retry, which the command line does automatically.
     const login = () => daemon.login().catch(() => '')
     return async (args: string, typed: Typed = {}) => {
       const token = await until('a login', login, (got) => got !== '')
@@ -33,7 +33,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   test.match(token, { exit: 0, err: /^Valid for one node until / })
   const words = `cluster join - --address ${second.address} --node-name right`
   const input = token.out
-  // A join in that moment is lost, and the port of nodes opens only behind it.
+  // A join at that moment is lost, and the port of nodes opens only afterwards.
   await begunAnew(first)
   const joining = (answer: string) =>
     until(
@@ -46,21 +46,21 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   test.match(joined, { exit: 0, out: 'Joined the cluster.\n', err: /fulcrum login https:\S+\n$/ }, joined.err)
   await allVote(first, 2)
   const local = { HOME, FULCRUM_URL: `unix:${join(first.daemon.state, 'api.sock')}` }
-  // Root of one node is that of the others.
+  // Root of one node is root of the others.
   await until(
     'the other node answers',
     () => fulcrum(['api', `/${second.daemon.node}/layer7proxy/stats`], local),
     ({ exit, out }) => exit === 0 && out.includes('"status": "success"'),
   )
 
-  // A node that begins anew may be away for a moment.
+  // A restarting node may be unreachable for a moment.
   const status = await until(
     'both nodes',
     () => left('cluster status'),
     ({ exit, out }) => exit === 0 && !out.includes('unreachable'),
   )
   test.match(status.out, /^site: ok, changes are possible\nNODE +ADDRESS[^]*left +127[^]*right +127/)
-  test.notMatch(status.out, /not ready/, 'for floating IPs, of which none moves in trial')
+  test.notMatch(status.out, /not ready/, 'for floating IPs, none of which moves in the trial')
   test.match(await left('cluster maintenance right on --reason disks'), { exit: 0 })
   await until(
     'maintenance',

@@ -4,7 +4,7 @@ import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Real daemons, each with a real etcd beside it. */
+/** Real daemons with a real etcd each. */
 
 t.test('a cluster of one node', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -16,7 +16,7 @@ t.test('a cluster of one node', async (t) => {
   const add = (name: string) => daemon.data('POST', '/ipvsDirector/rips', { name, ip: '192.0.2.1', port: 80 })
   const names = async () => (await rips()).map(({ name }) => name)
 
-  await t.test('is none before it is formed', async (t) => {
+  await t.test('does not exist before it is formed', async (t) => {
     await add('before')
     t.equal(await cluster(), null)
   })
@@ -37,7 +37,7 @@ t.test('a cluster of one node', async (t) => {
       isVoter: true,
       isLeader: true,
     })
-    t.same(await names(), ['before'], 'with what was pending')
+    t.same(await names(), ['before'], 'with its pending changes')
     const again = await daemon.call('POST', '/cluster', { body: { name: 'other', address } })
     t.match([again.status, again.json.code], [409, 'IN_USE'])
   })
@@ -45,12 +45,12 @@ t.test('a cluster of one node', async (t) => {
   await t.test('edits and applies as before', async (t) => {
     const { sequence } = await cluster()
     await add('behind')
-    t.ok((await cluster()).sequence > sequence, 'by the log')
+    t.ok((await cluster()).sequence > sequence, 'through the log')
     await daemon.data('PUT', '/services/apply')
     t.same((await daemon.data('GET', '/services/pending')).count, 0)
   })
 
-  await t.test('is there again when the daemon was killed, with whoever was logged in', async (t) => {
+  await t.test('is back after the daemon was killed, with its sessions', async (t) => {
     const before = await cluster()
     await add('at the end')
     await daemon.kill('SIGKILL')
@@ -60,10 +60,10 @@ t.test('a cluster of one node', async (t) => {
     t.equal((await cluster()).id, before.id)
   })
 
-  await t.test('goes on when etcd was killed', async (t) => {
+  await t.test('continues after etcd was killed', async (t) => {
     const [pid = 0] = etcdOf(daemon.state)
     process.kill(pid, 'SIGKILL')
-    t.same((await names()).length, 3, 'what is there can be read')
+    t.same((await names()).length, 3, 'existing records can be read')
     await until('etcd', cluster, ({ quorum }) => quorum === true)
     t.not(etcdOf(daemon.state)[0], pid)
     await add('with another etcd')
@@ -77,7 +77,7 @@ t.test('a cluster of one node', async (t) => {
   return undefined
 })
 
-t.test('without a quorum what is there can be read, and nothing is changed', async (t) => {
+t.test('without a quorum existing records can be read, and nothing is changed', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   const [node, other] = [await daemons.start(), await daemons.start()]
@@ -102,7 +102,7 @@ t.test('without a quorum what is there can be read, and nothing is changed', asy
     t.match([status, json.code], [503, 'NO_QUORUM'])
   }
 
-  await t.test('one of two is off', async (t) => {
+  await t.test('one of two nodes is off', async (t) => {
     await other.daemon.kill('SIGTERM')
     await isRefused()
     t.same(await statusesOf(node), [200, 200])
@@ -116,24 +116,24 @@ t.test('without a quorum what is there can be read, and nothing is changed', asy
     t.same(await ripsOf(node), ['before'])
   })
 
-  await t.test('both were off, and one comes up alone', async (t) => {
+  await t.test('both were off, and one starts alone', async (t) => {
     const [revision] = await daemon.data('GET', '/revisions')
     await daemon.kill('SIGKILL')
     await daemon.start()
     await daemon.login()
-    t.same(await statusesOf(node), [401, 401], 'who was logged out without a quorum stays out')
+    t.same(await statusesOf(node), [401, 401], 'sessions logged out without a quorum stay ended')
     t.same([(await daemon.data('GET', '/revisions'))[0], await ripsOf(node)], [revision, ['before']])
     await isRefused()
   })
 
-  await t.test('both are there again', async (t) => {
+  await t.test('both are back', async (t) => {
     await other.daemon.start()
     await until(
       'quorum',
       () => seenBy(node),
       ({ quorum }) => quorum === true,
     )
-    // What was refused may have been written after all, as it was told; here it may be written by an earlier try.
+    // A refused edit may have been written after all, as the refusal says; here an earlier attempt may have written it.
     const body = { name: 'kept', ip: '192.0.2.1', port: 80 }
     const edit = () => daemon.call('POST', '/ipvsDirector/rips', { body })
     await until('edit', edit, ({ status }) => status === 201 || status === 409)

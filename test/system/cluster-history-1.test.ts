@@ -1,8 +1,7 @@
 /**
- * Three nodes of a cluster on the etcd of Debian 13, which edit at once while daemons and members are killed, stopped
- * in their tracks and ended; an independent model judges all that was answered.
- * `FULCRUM_TEST_HISTORY_SECONDS=600 npm test -- --timeout=1800 test/system/cluster-history-1.test.ts`;
- * `FULCRUM_TEST_HISTORY_SEED` chooses another history.
+ * Three nodes of a cluster on the etcd of Debian 13, which edit concurrently while daemons and members are killed,
+ * suspended and ended; an independent model judges every answer. `FULCRUM_TEST_HISTORY_SECONDS=600 npm test --
+ * --timeout=1800 test/system/cluster-history-1.test.ts`; `FULCRUM_TEST_HISTORY_SEED` chooses another history.
  */
 import t from 'tap'
 import { liveThroughFaults, skip } from './cluster-history/run.ts'

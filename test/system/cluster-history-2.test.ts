@@ -1,4 +1,4 @@
-/** The same as `cluster-history-1.test.ts` with another seed, beside it. */
+/** The same as `cluster-history-1.test.ts` with another seed, in parallel. */
 import t from 'tap'
 import { liveThroughFaults, skip } from './cluster-history/run.ts'
 

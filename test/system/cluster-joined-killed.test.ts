@@ -13,15 +13,15 @@ t.test('killed in the middle', async (t) => {
   await addRip(second, 'theirs')
   await form(first, 'left')
   for (const step of Object.keys(STEPS)) {
-    await t.test(`of joining, when ${step}: a single node, or one of the cluster`, async (t) => {
+    await t.test(`of joining, when ${step}: a single node, or a member of the cluster`, async (t) => {
       const { daemon, address } = second
       const { token } = await first.daemon.data('POST', '/cluster/tokens', {})
       const asked = daemon.call('POST', '/cluster/join', { body: { token, address, nodeName: 'right' } })
       await killedAt(second, step, asked)
       const isMember = await isIn(t, second)
-      t.comment(isMember ? 'one of the cluster' : 'a single node')
+      t.comment(isMember ? 'a member of the cluster' : 'a single node')
       if (isMember) await allVote(first, 2)
-      t.same(await ripsOf(second), isMember ? ['ours'] : ['theirs'], 'what the cluster has, or what it had')
+      t.same(await ripsOf(second), isMember ? ['ours'] : ['theirs'], 'the records of the cluster, or its old ones')
       await hasQuorum(first)
       await removed(first, second)
     })
@@ -32,7 +32,7 @@ t.test('killed in the middle', async (t) => {
   return undefined
 })
 
-/** One that the cluster has let in and that never came up, or did. */
+/** Removes a member that the cluster has admitted, whether or not it ever came up. */
 async function removed(member: ClusterDaemon, node: ClusterDaemon): Promise<void> {
   const [{ nodes }, before] = [await seenBy(member), beginningsOf(node)]
   const isListed = nodes.some(({ id }: { readonly id: string }) => id === node.daemon.node)

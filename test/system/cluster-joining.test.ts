@@ -6,7 +6,7 @@ import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Three real daemons, each with a real etcd beside it. */
+/** Three real daemons with a real etcd each. */
 
 t.test('three nodes', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -25,7 +25,7 @@ t.test('three nodes', async (t) => {
     await form(first, 'left')
   })
 
-  await t.test('who looks changes nothing', async (t) => {
+  await t.test('a preview changes nothing', async (t) => {
     const token = await issue()
     const body = { token, address: second.address, nodeName: 'right', dryRun: true }
     const looked = await second.daemon.call('POST', '/cluster/join', { body })
@@ -35,15 +35,15 @@ t.test('three nodes', async (t) => {
     t.equal(await seenBy(second), null)
     t.same(await ripsOf(second), ['staged there', 'theirs'])
     t.same(seen.brings, [{ resource: 'ipRoutes', name: 'nowhere' }])
-    t.match((await join(second, 'right', token)).status, 200, 'the token is good as before')
+    t.match((await join(second, 'right', token)).status, 200, 'the token is still valid')
     await allVote(first, 2)
     for (const { daemon } of [first, second]) {
       const routes = await daemon.data('GET', `/${second.daemon.node}/routes`)
-      t.match(routes, [{ name: 'nowhere', destination: '198.51.100.0/24' }], 'what is of it alone came along')
+      t.match(routes, [{ name: 'nowhere', destination: '198.51.100.0/24' }], 'its own records came along')
     }
   })
 
-  await t.test('a node whose etcd would not start asks nobody', async (t) => {
+  await t.test('a node whose etcd would not start contacts no other node', async (t) => {
     const etcd = pathOf(temporaryFolder(t, 'old'), 'etcd')
     writeFileSync(etcd, '#!/bin/sh\necho "etcd Version: 3.4.23"\n', { mode: 0o755 })
     const { daemon, address } = await daemons.start([], { env: { FULCRUM_ETCD: etcd } })
@@ -52,11 +52,11 @@ t.test('three nodes', async (t) => {
       const { status, json } = await daemon.call('POST', '/cluster/join', { body: { ...body, dryRun } })
       t.match([status, json.code, json.message], [501, 'NOT_SUPPORTED', /3\.4\.23 is too old: install the package/])
     }
-    t.equal((await seenBy(first)).nodes.length, 2, 'it is no member')
+    t.equal((await seenBy(first)).nodes.length, 2, 'it is not a member')
     await daemon.kill('SIGTERM')
   })
 
-  await t.test('tokens that let nobody in', async (t) => {
+  await t.test('tokens that admit no node', async (t) => {
     const refused = async (token: string) => {
       const { status, json } = await join(third, 'third', token)
       return [status, json.code, json.errors?.[0].code]
@@ -70,7 +70,7 @@ t.test('three nodes', async (t) => {
     t.equal((await join(third, 'third', used)).status, 200)
   })
 
-  await t.test('all have the same', async (t) => {
+  await t.test('all nodes have the same configuration', async (t) => {
     for (const node of all) {
       await until(
         'voters',
@@ -87,7 +87,7 @@ t.test('three nodes', async (t) => {
     }
   })
 
-  await t.test('what is staged on one is pending on all', async (t) => {
+  await t.test('a change staged on one node is pending on all', async (t) => {
     await Promise.all(all.map((node, index) => addRip(node, `of ${index}`)))
     const wanted = ['of 0', 'of 1', 'of 2', 'ours']
     for (const node of all)
@@ -101,7 +101,7 @@ t.test('three nodes', async (t) => {
       )
   })
 
-  await t.test('who says how much was changed reads it on every node', async (t) => {
+  await t.test('a caller that names the number of changes reads it on every node', async (t) => {
     for (let n = 0; n < 5; n++) {
       const changed = await first.daemon.call('POST', '/layer7proxy/backends', {
         body: { name: `read-${n}`, mode: 'http', reals: [] },
@@ -116,7 +116,7 @@ t.test('three nodes', async (t) => {
     }
   })
 
-  await t.test('a session counts on every node, and ends on every node', async (t) => {
+  await t.test('a session is valid on every node, and ends on every node', async (t) => {
     const token = await first.daemon.login()
     const asks = async ({ daemon }: ClusterDaemon) => (await daemon.call('GET', '/localUsers/me', { token })).status
     for (const node of all)
@@ -169,13 +169,13 @@ t.test('three nodes', async (t) => {
     }
   })
 
-  await t.test('a service is restarted on all, one after the other', async (t) => {
+  await t.test('a service is restarted on all nodes, one after another', async (t) => {
     const before = await Promise.all(all.map(async ({ daemon }) => (await daemon.data('GET', '/audit')).length))
     await second.daemon.data('PUT', '/services/layer7proxy/restart')
     const after = await Promise.all(all.map(async ({ daemon }) => (await daemon.data('GET', '/audit')).length))
     t.ok(
       after.every((count, index) => count > (before[index] ?? 0)),
-      'each tells its audit log',
+      'each node writes its audit log',
     )
   })
 
@@ -212,7 +212,7 @@ t.test('three nodes', async (t) => {
     t.notOk((await namesOn(first)).includes('tried'))
     await third.daemon.data('POST', '/rbac/roles', { name: 'guests', users: [], groups: [], endpoints: [] })
     const shared = await first.daemon.call('PUT', path)
-    t.match([shared.status, shared.json.code], [501, 'NOT_SUPPORTED'], 'who may what is the same on all')
+    t.match([shared.status, shared.json.code], [501, 'NOT_SUPPORTED'], 'rights are the same on all nodes')
     await first.daemon.data('PUT', '/services/apply')
     for (const node of all) {
       await until(
@@ -224,7 +224,7 @@ t.test('three nodes', async (t) => {
     }
   })
 
-  await t.test('one that was killed comes back with what it missed', async (t) => {
+  await t.test('a killed node comes back and catches up', async (t) => {
     await second.daemon.kill('SIGKILL')
     await addRip(first, 'missed')
     await second.daemon.start()

@@ -3,15 +3,15 @@ import { begunAnew, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, idsOf, removes, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Real daemons, each with a real etcd beside it. */
+/** Real daemons with a real etcd each. */
 
-t.test('nodes that are there when they are removed', async (t) => {
+t.test('nodes that run when they are removed', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   const { first, second, third } = await threeNodes(daemons)
   await addRip(first, 'ours')
 
-  await t.test('one becomes a single node by itself', async (t) => {
+  await t.test('a removed node becomes a single node automatically', async (t) => {
     const route = { name: 'nowhere', type: 'blackhole', destination: '2001:db8:9::/48', metric: 0 }
     await second.daemon.data('POST', `/${second.daemon.node}/routes`, route)
     t.ok(await removes(first, second))
@@ -33,7 +33,7 @@ t.test('nodes that are there when they are removed', async (t) => {
     )
   })
 
-  await t.test('another node takes the place of one that was removed', async (t) => {
+  await t.test('another node takes the place of a removed one', async (t) => {
     const node = await daemons.start()
     const { daemon } = node
     const [old, own] = [second.daemon.node, daemon.node]
@@ -49,7 +49,7 @@ t.test('nodes that are there when they are removed', async (t) => {
     t.match(daemon.node, old)
     const { nodes } = await seenBy(node)
     t.match(nodes[2], { id: old, name: 'right', isSelf: true })
-    t.match(await daemon.data('GET', `/${old}/routes`), [{ name: 'nowhere' }], 'with what was its own')
+    t.match(await daemon.data('GET', `/${old}/routes`), [{ name: 'nowhere' }], 'with its own records')
     await allVote(first, 3)
     t.ok(await removes(first, node))
     await begunAnew(node, 2)

@@ -11,9 +11,9 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 
-/** Nodes that are killed while one is removed, and one that was let in and never came up. */
+/** Nodes that are killed while one is removed, and a node that was admitted and never came up. */
 
-t.test('removals that do not go as they should', async (t) => {
+t.test('removals that fail midway', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   const programs = await etcdPrograms()
@@ -33,7 +33,7 @@ t.test('removals that do not go as they should', async (t) => {
   t.equal((await join(second, 'right', first)).status, 200)
   await allVote(first, 2)
 
-  await t.test('one that was let in and whose etcd does not start is removed, and joins later', async (t) => {
+  await t.test('an admitted node whose etcd does not start is removed, and joins later', async (t) => {
     const refused = await join(third, 'third', first)
     t.match([refused.status, refused.json.code], [501, 'NOT_SUPPORTED'])
     t.match(refused.json.message, /no room/)
@@ -51,7 +51,7 @@ t.test('removals that do not go as they should', async (t) => {
     await allVote(first, 3)
   })
 
-  await t.test('whoever was asked is killed, and another node goes on', async (t) => {
+  await t.test('the asked node is killed, and another one continues', async (t) => {
     const before = new ClusterFiles(third.daemon.state).read()?.keys.at(-1)?.keyId
     await die(third)
     const told = removes(first, third)
@@ -71,7 +71,7 @@ t.test('removals that do not go as they should', async (t) => {
     await until(
       'a new key',
       async () => {
-        // It may have been about to start its etcd again: then there is no quorum, and nobody goes on before it does.
+        // It may have been about to restart its etcd: then there is no quorum, and no node continues before it does.
         if (!isUp && etcdOf(first.daemon.state).length === 0) {
           await first.daemon.start()
           isUp = true
@@ -88,7 +88,7 @@ t.test('removals that do not go as they should', async (t) => {
       () => ripsOf(first),
       (found) => found.length === 1,
     )
-    t.same(names, ['with the new key'], 'which is sealed with a key that it had not read of')
+    t.same(names, ['with the new key'], 'the record is sealed with a key that it had not read of')
     await until(
       'quorum',
       () => seenBy(first),
@@ -97,7 +97,7 @@ t.test('removals that do not go as they should', async (t) => {
     await addRip(first, 'also here')
   })
 
-  await t.test('one that leaves is killed in the middle of it, and is a single node after its start', async (t) => {
+  await t.test('a leaving node is killed midway, and is a single node after its start', async (t) => {
     const trusted = () => new ClusterFiles(first.daemon.state).trust()
     const before = trusted().serials.length
     const told = removes(second, second)
@@ -108,20 +108,20 @@ t.test('removals that do not go as they should', async (t) => {
     )
     await second.daemon.kill('SIGKILL')
     await told
-    // No etcd answers it any more: that it is out it has to be told.
+    // No etcd answers it any more: it has to be told of its removal.
     await until(
       'its lock-out',
       async () => trusted(),
       ({ serials, isInForce }) => serials.length > before && isInForce,
     )
     await second.daemon.start()
-    // It begins anew meanwhile, and whoever asks it just then is cut off.
+    // The node restarts meanwhile, and a request at that moment is cut off.
     await until(
       'its end',
       () => seenBy(second).catch(() => undefined),
       (state) => state === null,
     )
-    // It is a single node before the last of what it had is away.
+    // The node is single before all its old data is removed.
     await until(
       'its files',
       async () => new ClusterFiles(second.daemon.state).exist,
@@ -134,7 +134,7 @@ t.test('removals that do not go as they should', async (t) => {
       (found) => found.length > 0,
     )
     t.same(kept, ['also here', 'with the new key'])
-    // It begins anew a moment later, unless its start had found that it was leaving.
+    // The node restarts a moment later, unless its start had found that it was leaving.
     const body = { name: 'alone', ip: '192.0.2.1', port: 80 }
     await until(
       'an edit',

@@ -5,9 +5,9 @@ import { beginningsOf, begunAnew, ClusterDaemons, form, join } from '../fixtures
 import { addRip, allVote, die, etcdAt, remove, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Real daemons, each with a real etcd beside it. */
+/** Real daemons with a real etcd each. */
 
-t.test('of two nodes one leaves, and then the other', async (t) => {
+t.test('one of two nodes leaves, and then the other', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   const [first, second] = [await daemons.start(), await daemons.start()]
@@ -17,7 +17,7 @@ t.test('of two nodes one leaves, and then the other', async (t) => {
   for (const node of [first, second]) await allVote(node, 2)
   await addRip(first, 'ours')
 
-  await t.test('what would leave too few is refused', async (t) => {
+  await t.test('a removal that would leave too few is refused', async (t) => {
     await die(second)
     const refused = await remove(first, second)
     t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
@@ -30,7 +30,7 @@ t.test('of two nodes one leaves, and then the other', async (t) => {
     )
   })
 
-  await t.test('a node leaves by itself, and the last one only when it is forced', async (t) => {
+  await t.test('a node removes itself, and the last one only when forced', async (t) => {
     await until(
       'quorum',
       () => seenBy(second),
@@ -41,7 +41,7 @@ t.test('of two nodes one leaves, and then the other', async (t) => {
     const watch = await etcd.watch(LOG_SPAN)
     const before = beginningsOf(second)
     const told = remove(second, second)
-    // From the entry that takes it out on it stands still, until others seal with a new key and no etcd answers it.
+    // From the entry of its removal on it stands still, until others seal with a new key and no etcd answers it.
     for await (const { kind } of watch) {
       if (kind !== 'events') continue
       process.kill(second.daemon.pid, 'SIGSTOP')

@@ -24,11 +24,11 @@ import {
 } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Real daemons, each with a real etcd beside it. */
+/** Real daemons with a real etcd each. */
 
 const filesOf = ({ daemon }: ClusterDaemon) => new ClusterFiles(daemon.state)
 
-/** What a thief makes of the files of a node, and of what its etcd has: certificates of a key of their own. */
+/** Certificates of a new key, as a thief makes them from the files of a node and the data of its etcd. */
 async function forgedBy(test: Test, node: ClusterDaemon): Promise<NodeCertificates> {
   const own = filesOf(node).read()
   if (own === undefined) throw new Error('it is in no cluster')
@@ -42,12 +42,12 @@ async function forgedBy(test: Test, node: ClusterDaemon): Promise<NodeCertificat
   return withKeys(await certify(issuers, requests, own, Date.now()), keys)
 }
 
-/** Whether the two ports of its etcd answer who shows these. */
+/** Whether the two ports of its etcd accept a client with these certificates. */
 async function takenAt({ address }: ClusterDaemon, { peer, client }: NodeCertificates) {
   const [host, port] = address.split(':')
   const isAnswered = ({ key, certificate: cert }: NodeCredentials, etcdPort: number) =>
     new Promise<boolean>((resolve) => {
-      // Whom it asks is not the question.
+      // The identity of the asked node does not matter here.
       const to = { host, port: etcdPort, path: '/version', key, cert, rejectUnauthorized: false, agent: false }
       get(to, (answer) => {
         answer.resume()
@@ -63,13 +63,13 @@ t.test('nodes that are removed', async (t) => {
   const { first, second, third } = await threeNodes(daemons)
   await addRip(first, 'ours')
 
-  await t.test('are those of the cluster', async (t) => {
+  await t.test('are members of the cluster', async (t) => {
     const unknown = await first.daemon.call('DELETE', '/cluster/nodes/nobody')
     t.match([unknown.status, unknown.json.code], [404, 'NOT_FOUND'])
     t.same((await seenBy(first)).nodes.length, 3)
   })
 
-  await t.test('one that is dead is removed, and nothing that it has opens anything', async (t) => {
+  await t.test('a dead node is removed, and none of its secrets opens anything', async (t) => {
     const issued = String((await third.daemon.data('POST', '/cluster/tokens', {})).token)
     const token = await third.daemon.login()
     const asks = async () => (await first.daemon.call('GET', '/localUsers/me', { token })).status
@@ -83,7 +83,11 @@ t.test('nodes that are removed', async (t) => {
     const closed = new Promise((resolve) => open.once('close', resolve))
     open.on('error', () => undefined).resume()
     const forged = await forgedBy(t, third)
-    t.same(await takenAt(first, forged), { peer: true, client: true }, 'who can read a node can certify anybody')
+    t.same(
+      await takenAt(first, forged),
+      { peer: true, client: true },
+      "a thief who reads a node's files can issue any certificate",
+    )
     await die(third)
     t.ok(await removes(first, third))
     for (const node of [first, second]) {
@@ -105,10 +109,10 @@ t.test('nodes that are removed', async (t) => {
     const old = before?.keys.map(({ keyId }) => keyId) ?? []
     t.notOk(old.includes(keyIdOf(base?.value.subarray(NUMBER_DIGITS) ?? Buffer.alloc(0))), 'the checkpoint')
     const last = (await asked(() => etcd.range(LOG_SPAN))).kvs.at(-1)
-    t.notOk(old.includes(keyIdOf(last?.value ?? Buffer.alloc(0))), 'and what is written since')
+    t.notOk(old.includes(keyIdOf(last?.value ?? Buffer.alloc(0))), 'and later entries')
     await closed
     for (const node of [first, second]) {
-      // Each node locks it out when it has read of the removal.
+      // Each node locks it out once it has read of the removal.
       const lockedOut = async () => {
         const isRefused = await etcdAt(t, node, stolen)
           .members.list()
@@ -124,7 +128,7 @@ t.test('nodes that are removed', async (t) => {
       await t.rejects(etcdAt(t, node, stolen).members.list())
     }
     for (const node of [first, second]) {
-      // A member that starts anew answers nobody, so it is asked as itself before and behind.
+      // A restarting member answers no request, so it is asked as itself before and after.
       const answers = async () => {
         const own = () => takenAt(node, filesOf(node).certificates())
         return [await own(), await takenAt(node, forged), await own()].flatMap(({ peer, client }) => [peer, client])
@@ -136,10 +140,10 @@ t.test('nodes that are removed', async (t) => {
     const refused = await join(fourth, 'fourth', issued)
     t.match([refused.status, refused.json.errors[0].code], [422, 'WRONG_PIN'])
     await fourth.daemon.kill('SIGTERM')
-    t.equal((await remove(first, third)).status, 404, 'it is done')
+    t.equal((await remove(first, third)).status, 404, 'the removal is complete')
   })
 
-  await t.test('it comes back, and says that it is none of the cluster', async (t) => {
+  await t.test('the removed node comes back, and reports that it is not a member', async (t) => {
     await third.daemon.start()
     const seen = await until(
       'its removal',
@@ -162,11 +166,11 @@ t.test('nodes that are removed', async (t) => {
       body: { name: 'lost', ip: '192.0.2.1', port: 80 },
     })
     t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
-    t.equal((await remove(third, first)).status, 503, 'it removes nobody')
+    t.equal((await remove(third, first)).status, 503, 'it removes no node')
     t.same(await ripsOf(second), ['behind', 'ours'])
   })
 
-  await t.test('it becomes a single node with what it had, and joins anew', async (t) => {
+  await t.test('it becomes a single node with its own records, and joins again', async (t) => {
     const before = beginningsOf(third)
     t.ok(await removes(third, third))
     await begunAnew(third, before)

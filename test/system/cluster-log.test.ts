@@ -1,4 +1,7 @@
-/** The log of a cluster on the etcd of Debian 13: three stores that are written at once have the same in them. */
+/**
+ * The log of a cluster on the etcd of Debian 13: three stores that are written concurrently end up with the same
+ * content.
+ */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ApiError } from '../../src/base/errors.ts'
@@ -47,7 +50,7 @@ function sameEverywhere(test: { same(found: unknown, wanted: unknown, message: s
     return { ...rest, running: running.toSorted(byKey), candidate: candidate.toSorted(byKey) }
   }
   const [first, ...others] = nodes
-  for (const other of others) test.same(sorted(other), first && sorted(first), `${other.id} has the same`)
+  for (const other of others) test.same(sorted(other), first && sorted(first), `${other.id} has the same content`)
 }
 
 const picked = (etcd: EtcdClient): Omit<ClusterLogParts['etcd'], 'watch'> => ({
@@ -57,7 +60,7 @@ const picked = (etcd: EtcdClient): Omit<ClusterLogParts['etcd'], 'watch'> => ({
   transact: (transaction, options) => etcd.transact(transaction, options),
 })
 
-t.test('edits on all nodes at once', { skip }, async (test) => {
+t.test('concurrent edits on all nodes', { skip }, async (test) => {
   const { nodes, first } = await threeNodes(test)
   const EACH = 30
   const add = (node: LogNode) =>
@@ -93,10 +96,10 @@ t.test('large entries, and one that loses its race', { skip }, async (test) => {
   sameEverywhere(test, nodes)
   const parts = await cluster.etcd.client().range({ prefix: '/f/part/' }, { keysOnly: true })
   const written = new Set(parts.kvs.map(({ key }) => Buffer.from(key).toString().split('/')[4]))
-  test.equal(written.size, 1, 'of the try that lost nothing is left')
+  test.equal(written.size, 1, 'the lost attempt left nothing behind')
 })
 
-t.test('the leader is killed while nodes write, and its node goes on with another member', { skip }, async (test) => {
+t.test('the leader is killed while nodes write, and its node continues with another member', { skip }, async (test) => {
   const { cluster, nodes, first } = await threeNodes(test)
   const leader = await cluster.etcd.leader()
   let done = 0
@@ -118,7 +121,7 @@ t.test('the leader is killed while nodes write, and its node goes on with anothe
 })
 
 t.test(
-  'without a majority nothing is changed, what is there can be read, and it goes on afterwards',
+  'without a majority nothing is changed, existing records can be read, and writes continue afterwards',
   { skip },
   async (test) => {
     const { cluster, nodes, first, second } = await threeNodes(test)
@@ -145,7 +148,7 @@ t.test(
   },
 )
 
-t.test('who cannot read an entry stops there, and says why', { skip }, async (test) => {
+t.test('a node that cannot read an entry stops there, and reports why', { skip }, async (test) => {
   const { cluster, first, second, third } = await threeNodes(test)
   await stageOn(first, 'a', 1)
   await Promise.all([second, third].map((node) => reached(node, 1)))
@@ -168,7 +171,7 @@ t.test('who cannot read an entry stops there, and says why', { skip }, async (te
   test.equal(first.log.position, 1)
 })
 
-t.test('what a stranger writes is not carried out, nor what stood in another place', { skip }, async (test) => {
+t.test('entries written by a stranger, or moved to another place, are not carried out', { skip }, async (test) => {
   const { cluster, first } = await threeNodes(test)
   await stageOn(first, 'a', 1)
   const etcd = cluster.etcd.client()
@@ -185,7 +188,7 @@ t.test('what a stranger writes is not carried out, nor what stood in another pla
   test.equal((await etcd.range({ key: BASE })).count, 0)
 })
 
-/** So many edits of one record, by one node after the other. */
+/** Writes so many edits of one record, by one node after another. */
 async function writeMany(nodes: readonly LogNode[], from: number, to: number): Promise<void> {
   for (let i = from; i < to; i++) {
     const node = nodes[i % nodes.length]
@@ -207,7 +210,7 @@ t.test('a checkpoint is made, and a node that was away for long begins with it',
   await until('old entries are gone', async () =>
     (await etcd.range({ key: logName(EVERY) })).count === 0 ? true : undefined,
   )
-  test.equal((await etcd.range({ key: logName(EVERY + 1) })).count, 1, 'but the log is longer than needed')
+  test.equal((await etcd.range({ key: logName(EVERY + 1) })).count, 1, 'the log is longer than needed')
   const { folding } = third.store
   const again = await ClusterLog.open({ ...cluster.parts('node-3', folding), etcd: third.etcd, checkpointEvery: EVERY })
   test.teardown(() => again.close())
@@ -216,7 +219,7 @@ t.test('a checkpoint is made, and a node that was away for long begins with it',
   sameEverywhere(test, [first, second, back])
 })
 
-t.test('a store that is not what it should be is noticed at the next checkpoint', { skip }, async (test) => {
+t.test('a store that differs is noticed at the next checkpoint', { skip }, async (test) => {
   const { first, second, third } = await threeNodes(test)
   await stageOn(first, 'a', 1)
   await Promise.all([second, third].map((node) => reached(node, 1)))
@@ -230,7 +233,7 @@ t.test('a store that is not what it should be is noticed at the next checkpoint'
   test.same([first.log.halted, second.log.halted], [undefined, undefined])
 })
 
-t.test('a node whose member hangs hears of what others write', { skip }, async (test) => {
+t.test('a node whose member hangs learns of writes by others', { skip }, async (test) => {
   const { cluster, nodes, first, second } = await threeNodes(test)
   await stageOn(first, 'a', 1)
   await Promise.all(nodes.map((node) => reached(node, 1)))
@@ -238,11 +241,11 @@ t.test('a node whose member hangs hears of what others write', { skip }, async (
   await member.pause()
   await stageOn(first, 'a', 2)
   await reached(second, 2)
-  test.equal(valueOf(second, 'a'), 2, 'although its watch still stands')
+  test.equal(valueOf(second, 'a'), 2, 'although its watch is still open')
   member.resume()
 })
 
-t.test('a field that is taken away is gone on all nodes', { skip }, async (test) => {
+t.test('a field that is removed is gone on all nodes', { skip }, async (test) => {
   const { nodes, first } = await threeNodes(test)
   await stageOn(first, 'a', { note: 'x', kept: 1, never: undefined })
   await promoteIn(first.store, first.store.changes(), header)
@@ -252,7 +255,7 @@ t.test('a field that is taken away is gone on all nodes', { skip }, async (test)
   sameEverywhere(test, nodes)
 })
 
-t.test('what no node could carry out does not get into the log', { skip }, async (test) => {
+t.test('an entry that no node could carry out does not get into the log', { skip }, async (test) => {
   const { nodes, first, second } = await threeNodes(test)
   await stageOn(first, 'a', 1)
   await freezeIn(first.store, () => true)
@@ -262,7 +265,7 @@ t.test('what no node could carry out does not get into the log', { skip }, async
   await Promise.all(nodes.map((node) => reached(node, 3)))
 })
 
-t.test('a checkpoint that comes late does not replace a newer one', { skip }, async (test) => {
+t.test('a late checkpoint does not replace a newer one', { skip }, async (test) => {
   const { cluster, first } = await threeNodes(test)
   const etcd = cluster.etcd.client()
   const checkpoints = new Checkpoints(etcd, new LargeValues(etcd, cluster.keys), EVERY)
@@ -273,7 +276,7 @@ t.test('a checkpoint that comes late does not replace a newer one', { skip }, as
   test.equal((await checkpoints.read())?.position, 3 * EVERY)
 })
 
-t.test('a node is closed while it reads on and there is no room', { skip }, async (test) => {
+t.test('a node is closed while it catches up and there is no room', { skip }, async (test) => {
   const { cluster, first } = await threeNodes(test)
   await stageOn(first, 'a', 1)
   const store = new LmdbConfigStore(temporaryFolder(test, 'full'))

@@ -4,7 +4,7 @@ import { ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, asked, die, etcdAt, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Real daemons, each with a real etcd beside it. */
+/** Real daemons with a real etcd each. */
 
 t.test('a node with another name and another address', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -15,7 +15,7 @@ t.test('a node with another name and another address', async (t) => {
   const nodeIn = async (from = first) =>
     (await seenBy(from)).nodes.find((node: { readonly id: string }) => node.id === id)
 
-  await t.test('is called so everywhere, whoever was asked', async (t) => {
+  await t.test('is shown by every node, whichever is asked', async (t) => {
     const renamed = await change({ name: 'new' })
     t.equal(renamed.status, 200, renamed.text)
     for (const node of [first, second, third])
@@ -35,7 +35,7 @@ t.test('a node with another name and another address', async (t) => {
     t.match(await nodeIn(), { name: 'new', address: second.address })
   })
 
-  await t.test('is worked on, and does not lead meanwhile', async (t) => {
+  await t.test('is in maintenance, and does not lead meanwhile', async (t) => {
     const leading = async () =>
       (await seenBy(first)).nodes.find(({ isLeader }: { readonly isLeader: boolean }) => isLeader)
     const maintain = (nodeId: string, body: object) =>
@@ -55,7 +55,7 @@ t.test('a node with another name and another address', async (t) => {
     t.match((await maintain(leader, { enabled: 1 })).json, { code: 'INVALID_BODY', errors: [{ field: 'enabled' }] })
   })
 
-  await t.test('is reached where it is, and votes', async (t) => {
+  await t.test('is reached at its new address, and votes', async (t) => {
     const address = daemons.address(99)
     const moved = await change({ address })
     t.equal(moved.status, 200, moved.text)
@@ -64,7 +64,7 @@ t.test('a node with another name and another address', async (t) => {
       () => nodeIn(),
       (node) => node.address === address,
     )
-    // Where it listens itself is said when it starts.
+    // Its own listening address is set at its start.
     await second.daemon.kill('SIGTERM')
     const again = await daemons.again(second, address)
     for (const node of [first, again, third])
@@ -100,13 +100,13 @@ t.test('a node with another name and another address', async (t) => {
     t.equal((await ripsOf(first)).length, 3)
   })
 
-  await t.test('gets another member of etcd in the place of one that nobody knows, and its vote', async (t) => {
+  await t.test('gets a new etcd member for one that no node knows, and its vote', async (t) => {
     const { daemon } = third
     await die(third)
     const { members } = etcdAt(t, first, new ClusterFiles(first.daemon.state))
     const old = (await members.list()).find(({ name }) => name === daemon.node)!
     await asked(() => members.remove(old.id))
-    // Its address is that of another one by now, as for a newcomer whose etcd asked one that was only just reading.
+    // Another node has its address by now, as for a newcomer whose etcd asked one that was only just reading.
     const lost = await asked(() => members.add(old.peerUrls, { isLearner: true }))
     await daemon.start()
     await allVote(first, 3)

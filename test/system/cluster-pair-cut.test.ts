@@ -3,7 +3,7 @@ import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, die, endAtOnce, historyOf, removes, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Two nodes that lose their power at the same moment, and of which one comes back. */
+/** Two nodes that lose their power at the same moment, one of which comes back. */
 
 t.test('a node that comes back alone has everything that was answered', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -22,7 +22,7 @@ t.test('a node that comes back alone has everything that was answered', async (t
   t.same(await ripsOf(left), names)
   await addRip(left, 'alone')
 
-  await t.test('who goes on alone as well, and was removed there, is told so', async (t) => {
+  await t.test('a node that continued alone as well, and was removed there, is told so', async (t) => {
     await die(left)
     await right.daemon.start()
     await right.daemon.login()
@@ -43,7 +43,7 @@ t.test('a node that comes back alone has everything that was answered', async (t
       ({ removedAt, halted: why }) => removedAt !== null && why !== null,
     )
     t.match(halted, /^it was removed from the cluster site at .* makes it a single node/)
-    t.ok((await ripsOf(right)).includes('there'), 'what it has can be read')
+    t.ok((await ripsOf(right)).includes('there'), 'its records can be read')
   })
   return undefined
 })

@@ -3,12 +3,12 @@ import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/clus
 import { addRip, allVote, die, hasQuorum, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Of two nodes without a third vote, one is in maintenance: the other one goes on alone, at once, in one history. */
+/** One of two nodes without a third vote is in maintenance: the other continues alone, at once, in one history. */
 
 const maintain = (asked: ClusterDaemon, { daemon: { node } }: ClusterDaemon, enabled: boolean) =>
   asked.daemon.data('PUT', `/cluster/nodes/${node}/maintenance`, { enabled })
 
-/** Resolves when these nodes vote, and no others, as one of them sees it. */
+/** Resolves when exactly these nodes vote, as one of them sees it. */
 const voters = (seer: ClusterDaemon, ...nodes: readonly ClusterDaemon[]) =>
   until(
     'voters',
@@ -28,7 +28,7 @@ const has = (node: ClusterDaemon, names: readonly string[]) =>
     (found) => found.join() === names.join(),
   )
 
-/** The one that votes is off: the other one changes nothing, and cannot take over. */
+/** The voting node is off: the other one changes nothing, and cannot take over. */
 async function withoutVoter(t: Test, left: ClusterDaemon, right: ClusterDaemon): Promise<void> {
   await maintain(left, right, true)
   await voters(left, left)
@@ -46,7 +46,7 @@ async function withoutVoter(t: Test, left: ClusterDaemon, right: ClusterDaemon):
   await voters(left, left)
 }
 
-/** Killed while it steps out, or comes back, it goes on from there. */
+/** Killed while it enters or leaves maintenance, it continues from there. */
 async function killedMidway(t: Test, left: ClusterDaemon, right: ClusterDaemon): Promise<void> {
   for (const enabled of [false, true, false]) {
     await maintain(left, right, enabled)
@@ -60,7 +60,7 @@ async function killedMidway(t: Test, left: ClusterDaemon, right: ClusterDaemon):
   t.match(await seenBy(right), { epoch: 1, halted: null, histories: null })
 }
 
-/** etcd does not know the one in maintenance, and whoever joins has to be started with those that it knows. */
+/** etcd does not know the node in maintenance, and a joining node has to start with the known members. */
 async function joinedMeanwhile(t: Test, left: ClusterDaemon, right: ClusterDaemon, third: ClusterDaemon) {
   await maintain(left, right, true)
   await voters(left, left)
@@ -80,10 +80,10 @@ t.test('maintenance of one of two nodes', async (t) => {
   await form(left, 'left')
   t.equal((await join(right, 'right', left)).status, 200)
   await allVote(left, 2)
-  // The one that would take over by itself, if that were what happened.
+  // The node that would take over automatically, if that happened.
   await left.daemon.data('PUT', '/cluster', { preferredNode: left.daemon.node, takeoverAfter: 5 })
 
-  await t.test('both go on editing while it is there', async (t) => {
+  await t.test('both continue to edit while it is in maintenance', async (t) => {
     await maintain(right, left, true)
     await voters(right, right)
     await voters(left, right)
@@ -93,13 +93,13 @@ t.test('maintenance of one of two nodes', async (t) => {
     t.match(await hasQuorum(left), { epoch: 1 })
   })
 
-  await t.test('the other one goes on while it is off, and nobody takes anything over', async (t) => {
+  await t.test('the other node continues while it is off, and no node takes over', async (t) => {
     await die(left)
     await addRip(right, 'c')
     t.match(await hasQuorum(right), { epoch: 1 })
   })
 
-  await t.test('it is no voter before somebody ends its maintenance', async () => {
+  await t.test('it does not vote before its maintenance is ended', async () => {
     await left.daemon.start()
     await left.daemon.login()
     await has(left, ['a', 'b', 'c'])
@@ -109,8 +109,8 @@ t.test('maintenance of one of two nodes', async (t) => {
     await voters(right, left, right)
   })
 
-  await t.test('while the one that votes is off', (t) => withoutVoter(t, left, right))
-  await t.test('while somebody kills it', (t) => killedMidway(t, left, right))
-  await t.test('while a third one joins', async (t) => joinedMeanwhile(t, left, right, await daemons.start()))
+  await t.test('while the voting node is off', (t) => withoutVoter(t, left, right))
+  await t.test('while it is killed', (t) => killedMidway(t, left, right))
+  await t.test('while a third node joins', async (t) => joinedMeanwhile(t, left, right, await daemons.start()))
   return undefined
 })

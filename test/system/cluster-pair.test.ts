@@ -5,12 +5,12 @@ import { beginningsOf, begunAnew, type ClusterDaemon, ClusterDaemons, form, join
 import { addRip, allVote, die, hasQuorum, historyOf, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Two nodes without a third vote: each is lost once, and then both go on without the other. */
+/** Two nodes without a third vote: each is lost once, and then both continue without the other. */
 
 const rip = ({ daemon }: ClusterDaemon, name: string) =>
   daemon.call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
 
-/** Resolves when both vote and have the same. */
+/** Resolves when both vote and have the same records. */
 async function areOne(left: ClusterDaemon, right: ClusterDaemon, names: readonly string[]): Promise<void> {
   await allVote(left, 2)
   await until(
@@ -20,7 +20,7 @@ async function areOne(left: ClusterDaemon, right: ClusterDaemon, names: readonly
   )
 }
 
-/** Starts it again after its death. `comesBack`: others have gone on, and it begins anew with what they have. */
+/** Restarts the node after its death. `comesBack`: others have continued, and it begins with their data. */
 async function begin(node: ClusterDaemon, { comesBack = false } = {}): Promise<void> {
   const before = beginningsOf(node)
   await node.daemon.start()
@@ -39,13 +39,13 @@ t.test('a pair', async (t) => {
   const breakGlass = (partnerIsOff: string) =>
     right.daemon.call('PUT', '/cluster/takeover', { body: { partnerIsOff, reason: 'its disk is broken' } })
 
-  await t.test('nothing is taken over while both are there', async (t) => {
+  await t.test('no node takes over while both run', async (t) => {
     t.match(await breakGlass('third'), { status: 422, json: { errors: [{ field: 'partnerIsOff' }] } })
     t.match(await breakGlass('left'), { status: 409, json: { code: 'IN_USE' } })
     await addRip(right, 'both')
   })
 
-  await t.test('the preferred node goes on by itself, and the other one comes back by itself', async (t) => {
+  await t.test('the preferred node continues automatically, and the other one comes back automatically', async (t) => {
     await die(right)
     t.match((await rip(left, 'frozen')).status, 503)
     await historyOf(left, 2)
@@ -55,7 +55,7 @@ t.test('a pair', async (t) => {
     t.equal((await seenBy(right)).epoch, 2)
   })
 
-  await t.test('the other one goes on when a person says so', async (t) => {
+  await t.test('the other node continues when a person says so', async (t) => {
     await die(left)
     const taken = await breakGlass('left')
     t.equal(taken.status, 200, taken.text)
@@ -65,7 +65,7 @@ t.test('a pair', async (t) => {
     t.match(JSON.stringify(data), /cluster\/takeover.*its disk is broken/)
   })
 
-  await t.test('two histories: nothing is changed until a person chooses, and what goes is a file', async (t) => {
+  await t.test('two histories: nothing changes until a person chooses; the dropped one becomes a file', async (t) => {
     await die(right)
     await begin(left)
     await historyOf(left, 3)

@@ -3,7 +3,7 @@ import { begunAnew, type ClusterDaemon, ClusterDaemons, form } from '../fixtures
 import { allVote, die, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Real daemons, each with a real etcd beside it: what belongs to all of them, and what is left when all are lost. */
+/** Real daemons with a real etcd each: what belongs to all of them, and what remains when all are lost. */
 
 const RIP = { ip: '192.0.2.1', port: 80 }
 const RIPS = ['applied', 'in 0', 'in 1', 'in 2']
@@ -17,7 +17,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
   const nodes = await threeNodes(daemons)
   const { first, second, third } = nodes
   const all = [first, second, third]
-  await t.test('a transaction is that of all nodes, whichever is asked', async (t) => {
+  await t.test('a transaction is shared by all nodes, whichever is asked', async (t) => {
     const { id } = await first.daemon.data('POST', '/transactions')
     const headers = { 'x-transaction-id': String(id) }
     for (const [at, { daemon }] of all.entries()) {
@@ -30,7 +30,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
       t.match(again.json, { code: 'TRANSACTION_OPEN', data: { id, nodeId: first.daemon.node } })
     }
     const routes = await second.daemon.call('GET', `/${third.daemon.node}/routes`, { headers })
-    t.same([routes.status, routes.json.data], [200, []], 'what belongs to another node alone')
+    t.same([routes.status, routes.json.data], [200, []], 'records of another node alone')
     const settings = `/${third.daemon.node}/system`
     const zone = { body: { zone: 'Europe/Paris' }, headers }
     for (const [at, { daemon }] of all.entries()) {
@@ -80,7 +80,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
     )
     const more = { body: { ...RIP, name: 'applied' }, headers: inside }
     t.equal((await first.daemon.call('POST', '/ipvsDirector/rips', more)).status, 201)
-    // The node that was started again may still be making its machine what it was.
+    // The restarted node may still be enforcing its configuration.
     const applied = await until(
       'its apply',
       () => third.daemon.call('PUT', '/services/apply', { body: { transactionId: next } }),
@@ -92,7 +92,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
 
   const old = all.map(({ daemon }) => daemon.node)
   let backup = ''
-  await t.test('a backup names all nodes; sections of it are staged for all, the whole of it is refused', async (t) => {
+  await t.test('a backup names all nodes; its sections are staged for all, the whole backup is refused', async (t) => {
     for (const { daemon } of all) await daemon.data('POST', `/${daemon.node}/routes`, routeOf(`of ${daemon.node}`))
     await first.daemon.data('PUT', '/services/apply')
     const { revision } = await first.daemon.data('GET', '/services/pending')
@@ -128,7 +128,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
       )
   })
 
-  await t.test('all are lost: another machine is made of the backup, and others take their places', async (t) => {
+  await t.test('all are lost: another machine is restored from the backup, and others take their places', async (t) => {
     for (const node of all) await die(node)
     const [left, right, last] = [await daemons.start(), await daemons.start(), await daemons.start()]
     await restored(left, backup, String(old[0]))
@@ -152,7 +152,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
     await allVote(left, 3)
     await allVote(right, 3)
     for (const [at, node] of [left, right, last].entries()) {
-      t.match(await node.daemon.data('GET', `/${old[at]}/routes`), [{ name: `of ${old[at]}` }], 'what is its own')
+      t.match(await node.daemon.data('GET', `/${old[at]}/routes`), [{ name: `of ${old[at]}` }], 'its own records')
       t.same(await ripsOf(node), RIPS)
     }
     await last.daemon.data('POST', '/ipvsDirector/rips', { ...RIP, name: 'new' })
@@ -165,7 +165,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
   return undefined
 })
 
-/** Edits are refused while too few etcds answer, as they do when they are started one after the other. */
+/** Edits are refused while too few etcds answer, as when they are started one after another. */
 const edited = (daemon: ClusterDaemon['daemon'], path: string, sent: object) =>
   until(
     'the edit',
@@ -173,7 +173,7 @@ const edited = (daemon: ClusterDaemon['daemon'], path: string, sent: object) =>
     ({ status }) => status !== 503,
   )
 
-/** Makes the whole of the backup running on a single node, which is the node with this id from then on. */
+/** Makes the whole backup running on a single node, which is the node with this id from then on. */
 async function restored({ daemon }: ClusterDaemon, backup: string, nodeId: string): Promise<void> {
   await daemon.data('POST', '/backup/upload', { backup })
   const [{ file }] = (await daemon.data('GET', '/backup/list')).uploads
@@ -185,7 +185,7 @@ async function restored({ daemon }: ClusterDaemon, backup: string, nodeId: strin
   )
   if (state !== 'succeeded') throw new Error(JSON.stringify(more))
   await daemon.data('PUT', '/services/apply')
-  // It puts itself together anew under that id; meanwhile nobody answers.
+  // It rebuilds itself under that id; meanwhile nothing answers.
   const asks = async () => {
     await daemon.login()
     return (await daemon.call('GET', `/${nodeId}/routes`)).status

@@ -11,7 +11,7 @@ import { until } from '../fixtures/daemon.ts'
 import { answerTo, clientsIn, greetedFrom, hasAsked, remotePeers, talksWith } from '../fixtures/table-sharing.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
-/** Real daemons, each with a HAProxy and an etcd beside it, that come and go while clients stay with their servers. */
+/** Real daemons with a HAProxy and an etcd each, which come and go while clients stay with their servers. */
 
 async function greeter(t: Test, name: string): Promise<number> {
   const server = createServer((socket) => socket.end(name)).listen(0, '127.0.0.1')
@@ -22,13 +22,13 @@ async function greeter(t: Test, name: string): Promise<number> {
 
 const asked = ({ daemon }: ClusterDaemon, command: string) =>
   sendCommand(joinPath(daemon.state, 'haproxy', 'master.sock'), `@1 ${command}`, 5_000)
-/** Where its HAProxy shares stick tables. */
+/** Address on which its HAProxy shares stick tables. */
 const sharedAt = (node: ClusterDaemon) => ({ host: hostOf(node.address), port: 9447 })
 const haproxyOf = ({ daemon }: ClusterDaemon) => new ClusterFiles(daemon.state).haproxy
 const configOf = ({ daemon }: ClusterDaemon) => readFileSync(joinPath(daemon.state, 'haproxy', 'haproxy.cfg'), 'utf8')
 const pidOf = async (node: ClusterDaemon) => /^Pid: (\d+)$/m.exec(await asked(node, 'show info'))?.[1]
 
-/** Resolves when the HAProxy of each shares tables with those of the others, and with nobody else. */
+/** Resolves when each HAProxy shares tables with exactly those of the others. */
 async function sharing(...nodes: readonly ClusterDaemon[]): Promise<void> {
   for (const node of nodes) {
     const others = idsOf(...nodes.filter((other) => other !== node))
@@ -40,7 +40,7 @@ async function sharing(...nodes: readonly ClusterDaemon[]): Promise<void> {
   }
 }
 
-/** A service that remembers its clients by their addresses, on this node; and what the others know of them. */
+/** A service on this node that remembers clients by address, and a way to read what the others know of them. */
 async function shopOn(t: Test, first: ClusterDaemon) {
   const port = await freePort()
   const created = async (path: string, body: unknown) => (await first.daemon.data('POST', path, body)).id as string
@@ -66,7 +66,7 @@ async function shopOn(t: Test, first: ClusterDaemon) {
   }
 }
 
-t.test('nodes whose HAProxies share what they remember of clients', async (t) => {
+t.test('nodes whose HAProxies share their stick tables', async (t) => {
   const daemons = await ClusterDaemons.begin(t, { isBeside: true })
   if (typeof daemons === 'string') {
     t.pass(`# SKIP ${daemons}`)
@@ -75,7 +75,7 @@ t.test('nodes whose HAProxies share what they remember of clients', async (t) =>
   const [first, second, third] = [await daemons.start(), await daemons.start(), await daemons.start()]
   const { ask, knownTo, learned } = await shopOn(t, first)
 
-  await t.test('a node alone tells nobody', (t) => {
+  await t.test('a single node shares with no other', (t) => {
     t.match(configOf(first), /localpeer fulcrum\n/)
     t.match(configOf(first), /bind unix@/)
     t.end()
@@ -87,16 +87,16 @@ t.test('nodes whose HAProxies share what they remember of clients', async (t) =>
   await allVote(first, 2)
   await sharing(first, second)
 
-  await t.test('a client stays with its real server, whichever node it comes to', async (t) => {
+  await t.test('a client stays with its real server, whichever node it connects to', async (t) => {
     for (const last of [1, 2, 3, 4]) {
       const server = await ask(first, last)
       await learned(second, last)
       t.equal(await ask(second, last), server)
     }
-    t.same(new Set((await knownTo(second)).values()).size, 2, 'not all with the same one')
+    t.same(new Set((await knownTo(second)).values()).size, 2, 'not all with the same server')
   })
 
-  await t.test('the key is for this alone', (t) => {
+  await t.test('the key is used for this alone', (t) => {
     const { client, peer } = new ClusterFiles(second.daemon.state).certificates()
     const files = ['node.peers', 'nodes.peers'].map((name) =>
       readFileSync(joinPath(second.daemon.state, 'haproxy', 'fulcrum-certs', name), 'utf8'),
@@ -115,11 +115,11 @@ t.test('nodes whose HAProxies share what they remember of clients', async (t) =>
   const right = await daemons.again(second, second.address)
   await allVote(first, 2)
 
-  await t.test('a new start of the daemon leaves HAProxy alone', async (t) => {
+  await t.test('a restart of the daemon leaves HAProxy alone', async (t) => {
     t.same([await pidOf(right), configOf(right)], before)
   })
 
-  await t.test('nodes that come, move and go', (t) => changes(t, { daemons, first, right, third, ask, learned }))
+  await t.test('nodes that come, move and leave', (t) => changes(t, { daemons, first, right, third, ask, learned }))
 })
 
 interface Shop extends Pick<Awaited<ReturnType<typeof shopOn>>, 'ask' | 'learned'> {
@@ -132,14 +132,14 @@ interface Shop extends Pick<Awaited<ReturnType<typeof shopOn>>, 'ask' | 'learned
 
 async function changes(t: Test, { daemons, first, third, ask, learned, ...known }: Shop): Promise<void> {
   let { right } = known
-  await t.test('who joins learns what the others know', async () => {
+  await t.test('a joining node learns what the others know', async () => {
     await join(third, 'third', first)
     await allVote(first, 3)
     await sharing(first, right, third)
     for (const last of [1, 2, 3, 4]) await learned(third, last)
   })
 
-  await t.test('a node that has moved is found where it is', async (t) => {
+  await t.test('a moved node is found at its new address', async (t) => {
     const address = daemons.address(4)
     await first.daemon.data('PUT', `/cluster/nodes/${right.daemon.node}`, { address })
     await right.daemon.kill('SIGTERM')
@@ -149,7 +149,7 @@ async function changes(t: Test, { daemons, first, third, ask, learned, ...known 
     t.equal(await answerTo(sharedAt(right), right.daemon.node, first.daemon.node, haproxyOf(first)), '200')
   })
 
-  await t.test('who is removed is not listened to any more, whatever it has', async (t) => {
+  await t.test('a removed node is no longer listened to, whatever it has', async (t) => {
     const stolen = haproxyOf(third)
     const [to, from] = idsOf(first, third)
     t.equal(await answerTo(sharedAt(first), to ?? '', from ?? '', stolen), '200')
@@ -159,7 +159,7 @@ async function changes(t: Test, { daemons, first, third, ask, learned, ...known 
     t.equal(await answerTo(sharedAt(first), to ?? '', from ?? '', stolen), '')
   })
 
-  await t.test('a node that leaves is alone with what it knows from then on', async (t) => {
+  await t.test('a node that leaves keeps what it knows, alone', async (t) => {
     await right.daemon.login()
     t.ok(await removes(right, right))
     await until(

@@ -3,7 +3,7 @@ import type { StageEntry } from '../../../storage/config/entry.ts'
 import { type Found, logViolations, modelled, type Operation, storeViolations } from './checker.ts'
 import { type NodeShown, SECTION, type Signed } from './lines.ts'
 
-/** Each rule of the history test finds who breaks it. */
+/** Each rule of the history test finds its violations. */
 
 const origin = { actor: 'tester', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
 
@@ -24,19 +24,23 @@ const [first, second] = [staged('a', '1', { name: 'one' }), staged('b', '2', { n
 const freeze = { op: 'freeze', applyId: 'c', changes: ['a'] } as const
 const header = { applyId: 'c', revision: 1, by: 'tester', at: origin.at, comment: '' }
 
-t.test('what may happen is no violation', async (test) => {
+t.test('possible histories are no violation', async (test) => {
   const unknown: Operation[] = [
     { name: 'b', kind: 'create', began_us: 3, ended_us: 4, outcome: 'unknown' },
     { name: 'c', kind: 'create', began_us: 3 },
   ]
-  test.same(logViolations([done('a', 1, 2), ...unknown], log(first)), [], 'nobody knows of two of them')
+  test.same(
+    logViolations([done('a', 1, 2), ...unknown], log(first)),
+    [],
+    'neither of two operations has a known outcome',
+  )
   test.same(logViolations([done('a', 1, 2), ...unknown], log(first, second)), [])
-  test.same(logViolations([done('b', 1, 4), done('a', 2, 3)], log(first, second)), [], 'both were under way')
+  test.same(logViolations([done('b', 1, 4), done('a', 2, 3)], log(first, second)), [], 'both were in progress')
   const refused: Operation = { ...done('b', 1, 2), outcome: 'refused', why: 'taken' }
   test.same(logViolations([done('a', 1, 2), refused], log(first)), [])
 })
 
-t.test('what was answered and is lost, doubled, refused, made up or failed is found', async (test) => {
+t.test('an edit that was lost, doubled, refused, invented or failed is found', async (test) => {
   test.match(logViolations([done('a', 1, 2), done('b', 1, 2)], log(first)), [/b .* was answered and is not in the log/])
   test.match(logViolations([done('a', 1, 2)], log(first, first)), [/a is in the log twice/])
   const refused: Operation = { ...done('a', 1, 2), outcome: 'refused', why: 'taken' }
@@ -45,7 +49,7 @@ t.test('what was answered and is lost, doubled, refused, made up or failed is fo
   test.match(logViolations([{ ...refused, outcome: 'broken', why: 'a defect' }], log(first)), [/a .* failed: a defect/])
 })
 
-t.test('a hole, a number twice, and the wrong order are found', async (test) => {
+t.test('a gap, a repeated number and a wrong order are found', async (test) => {
   const both = [done('a', 1, 2), done('b', 1, 2)]
   const at = (...positions: number[]) => [first, second].map((entry, i) => ({ entry, position: positions[i] ?? 0 }))
   test.match(logViolations(both, at(1, 3)), [/entry 3 was written behind entry 1/])
@@ -54,7 +58,7 @@ t.test('a hole, a number twice, and the wrong order are found', async (test) => 
   test.match(logViolations(later, log(first, second)), [/a is before b in the log, which was answered before it/])
 })
 
-t.test('what was not true where it stands is found', async (test) => {
+t.test('an entry that is impossible at its place is found', async (test) => {
   const wrong = (...entries: Found['entry'][]) => modelled(log(...entries)).violations
   test.match(wrong(first, staged('b', '2', { name: 'one' })), [/one is there twice behind 2/])
   const expects = [{ id: '1', revision: 1 }]
@@ -71,7 +75,7 @@ t.test('what was not true where it stands is found', async (test) => {
   test.match(wrong(first, freeze, { op: 'promote', header: { ...header, revision: 2 } }), [/revision 2 follows 0/])
 })
 
-t.test('a store that is behind, has stopped, or holds something else is found', async (test) => {
+t.test('a store that lags, has stopped or differs is found', async (test) => {
   const entries = log(first, second, freeze, { op: 'promote', header })
   const whole: NodeShown = { ...modelled(entries).shown, position: 4, halted: '', digest: 'd' }
   const found = (more: Partial<NodeShown>) => storeViolations(entries, new Map([['node', { ...whole, ...more }]]))

@@ -2,9 +2,9 @@ import type { Entry } from '../../../storage/config/entry.ts'
 import type { NodeShown, Outcome, Shown, Signed } from './lines.ts'
 import { Model, NotPossible } from './model.ts'
 
-/** Whether what nodes answered, what the log holds and what stores hold can all be true. */
+/** Checks whether the nodes' answers, the log and the stores can all be true. */
 
-/** One edit of somebody, from their point of view. Whoever was killed in it never learned what became of it. */
+/** One edit, from the editor's point of view. An editor that was killed never learned the outcome. */
 export interface Operation {
   readonly name: string
   readonly kind: string
@@ -14,13 +14,13 @@ export interface Operation {
   readonly why?: string
 }
 
-/** What was put into the log, in the order in which etcd did it. */
+/** Entries of the log, in the order of etcd. */
 export interface Found {
   readonly position: number
   readonly entry: Entry & Partial<Signed>
 }
 
-/** All that is wrong with the log, as sentences. */
+/** Returns all violations in the log, as sentences. */
 export function logViolations(operations: readonly Operation[], log: readonly Found[]): readonly string[] {
   const at = new Map<string, number>()
   const said: string[] = []
@@ -38,7 +38,7 @@ export function logViolations(operations: readonly Operation[], log: readonly Fo
   ]
 }
 
-/** Each number once, and none left out. */
+/** Each number occurs once, without gaps. */
 function holes(log: readonly Found[]): readonly string[] {
   return log.flatMap(({ position }, index) => {
     const before = index === 0 ? 0 : (log[index - 1]?.position ?? 0)
@@ -46,7 +46,7 @@ function holes(log: readonly Found[]): readonly string[] {
   })
 }
 
-/** What was answered is there, and what was refused is not. */
+/** Answered operations are in the log, and refused ones are not. */
 function unanswered(operations: readonly Operation[], at: ReadonlyMap<string, number>): readonly string[] {
   const begun = new Set(operations.map(({ name }) => name))
   const strangers = [...at.keys()].filter((name) => !begun.has(name))
@@ -60,7 +60,7 @@ function unanswered(operations: readonly Operation[], at: ReadonlyMap<string, nu
   ]
 }
 
-/** What was answered before another one began comes before it. */
+/** An operation answered before another began precedes it. */
 function disorder(operations: readonly Operation[], at: ReadonlyMap<string, number>): readonly string[] {
   const logged = operations.flatMap((operation) => {
     const position = at.get(operation.name)
@@ -81,7 +81,9 @@ function disorder(operations: readonly Operation[], at: ReadonlyMap<string, numb
   })
 }
 
-/** What the log means, and what of it could not have been written by somebody who knew everything before it. */
+/**
+ * Returns the state that the log describes, and the entries that a writer with full knowledge could not have written.
+ */
 export function modelled(log: readonly Found[]): { readonly shown: Shown; readonly violations: readonly string[] } {
   const model = new Model()
   let known: readonly string[] = []
@@ -103,7 +105,7 @@ export function modelled(log: readonly Found[]): { readonly shown: Shown; readon
   return { shown: model.show(), violations }
 }
 
-/** Of stores that have folded all of the log. */
+/** Returns the violations of stores that have folded the whole log. */
 export function storeViolations(log: readonly Found[], stores: ReadonlyMap<string, NodeShown>): readonly string[] {
   const { shown } = modelled(log)
   const position = log.at(-1)?.position ?? 0

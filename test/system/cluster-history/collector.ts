@@ -9,13 +9,13 @@ import type { Found } from './checker.ts'
 
 const LOG = '/f/log/'
 const PART = '/f/part/'
-/** A watch of etcd may lose an event, and then tells it when it is asked again; a hole in the log stays one. */
+/** A watch of etcd may lose an event, and then reports it when asked again; a gap in the log stays. */
 const TRIES = 3
 
-/** Reads along whatever is put into the log: checkpoints take old entries away. */
+/** Follows the log as it is written, because checkpoints delete old entries. */
 export class Collector {
   readonly found: Found[] = []
-  /** Of etcd: nobody needs what is older. */
+  /** Of etcd: older revisions are not needed. */
   revision = 0
   readonly #etcd: EtcdClient
   readonly #values: LargeValues

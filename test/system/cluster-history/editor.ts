@@ -4,21 +4,21 @@ import type { Entry, StagedWrite } from '../../../storage/config/entry.ts'
 import type { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { SECTION, type Signed, type SignedEntry, type Thing } from './lines.ts'
 
-/** So few that two editors want the same one every now and then. */
+/** So few that two editors occasionally pick the same name. */
 const NAMES = 60
 const LARGE_RECORDS = 2
 const LARGE_BYTES = 225 * 1024
 
-/** It is not done: somebody else has changed what it depends on, or there is nothing to do. */
+/** An operation that was not carried out: its precondition has changed, or there is nothing to do. */
 export class Refused extends Error {}
 
-/** What an operation decides in its turn; what it saw before it began may have changed by then. */
+/** The decision of an operation in its turn; what it saw before may have changed by then. */
 type Decide = () => Entry | { readonly entry: Entry; readonly expects: Signed['expects'] }
 
 const thingOf = ({ value }: StoredRecord): Thing => value as Thing
 const at = (id: string) => ({ section: SECTION, scope: '', key: id })
 
-/** One person, or one program, who edits at random through the store of a node. */
+/** A person or program that edits at random through the store of a node. */
 export class Editor {
   readonly #store: LmdbConfigStore
   readonly #random: () => number
@@ -30,7 +30,7 @@ export class Editor {
     this.#random = random
   }
 
-  /** What to do next. Nothing is decided before the turn, but what it was meant for. */
+  /** Chooses the next operation. Only its intention is fixed before its turn. */
   next(operation: string): { readonly kind: string; readonly decide: Decide } {
     const kinds: readonly (readonly [share: number, kind: string, make: (operation: string) => Decide])[] = [
       [24, 'create', (name) => this.#create(name)],
@@ -52,7 +52,7 @@ export class Editor {
     throw new Error('the shares do not add up')
   }
 
-  /** Carries it out. Throws what the store throws, or `Refused`. */
+  /** Carries out the operation. Throws the store's errors, or `Refused`. */
   async carryOut(operation: string, decide: Decide): Promise<void> {
     await this.#store.edit(() => {
       const decided = decide()
@@ -70,7 +70,7 @@ export class Editor {
     }
   }
 
-  /** With a condition, as an If-Match is one. */
+  /** A change with a condition, like If-Match. */
   #change(operation: string): Decide {
     const seen = this.#pick(this.#all())
     const name = this.#random() < 0.4 ? this.#name() : undefined
@@ -99,7 +99,7 @@ export class Editor {
     }
   }
 
-  /** Two records take each other's name: all or none. */
+  /** Two records swap names: both or neither. */
   #swap(operation: string): Decide {
     const both = [this.#pick(this.#all()), this.#pick(this.#all())]
     return () => {
@@ -118,7 +118,7 @@ export class Editor {
     }
   }
 
-  /** What is left must be without a name twice, and what is frozen stays. */
+  /** The remaining changes must not repeat a name, and frozen changes stay. */
   #discard(operation: string): Decide {
     return () => {
       const some = this.#store.changes().filter(({ id }) => !this.#store.isFrozen(id) && this.#random() < 0.15)
@@ -132,7 +132,7 @@ export class Editor {
     }
   }
 
-  /** Goes into the log in parts. */
+  /** An entry that is written to the log in parts. */
   #large(operation: string): Decide {
     const id = `large-${this.#below(LARGE_RECORDS)}`
     const bulk = randomBytes(LARGE_BYTES).toString('base64')
@@ -146,7 +146,7 @@ export class Editor {
     }
   }
 
-  /** The apply that is under way goes on, whoever began it; or one begins. */
+  /** Continues the apply in progress, whichever editor began it, or begins one. */
   #apply(operation: string): Decide {
     return () => {
       const [frozen] = this.#store.folding.records().frozen
@@ -179,7 +179,7 @@ export class Editor {
     }
   }
 
-  /** Sets a field, or takes it away. */
+  /** Sets a field, or removes it. */
   #amend(operation: string): Decide {
     const note = this.#random() < 0.5 ? operation : undefined
     return () => {
@@ -189,7 +189,7 @@ export class Editor {
     }
   }
 
-  /** Changes that nobody staged, made running at once. */
+  /** Unstaged changes that are made running at once. */
   #revert(operation: string): Decide {
     return () => {
       const before = this.#settled()
@@ -200,7 +200,7 @@ export class Editor {
     }
   }
 
-  /** A record that runs, when no apply is under way. */
+  /** A running record, when no apply is in progress. */
   #settled(): StoredRecord {
     if (this.#store.folding.records().frozen.length > 0) throw new Refused('an apply is under way')
     const seen = this.#pick(this.#store.running.list(SECTION, ''))

@@ -4,7 +4,7 @@ import { type EtcdCluster, type EtcdMember, unlessRefused } from '../../fixtures
 import type { Collector } from './collector.ts'
 import type { NodeProcess } from './node-process.ts'
 
-/** What befalls nodes and members, one thing after the other, and how often each did. */
+/** Strikes nodes and members with one fault after another, and counts each kind. */
 export class Faults {
   readonly counts = new Map<string, number>()
   readonly #random: () => number
@@ -19,7 +19,7 @@ export class Faults {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  /** Nodes that are killed, stopped in their tracks or ended, and come back with the folder that they had. */
+  /** Nodes are killed, suspended or ended, and come back with the same folder. */
   async ofNodes(nodes: readonly NodeProcess[]): Promise<void> {
     while (!this.#isOver()) {
       await this.#while(300, 1_500)
@@ -38,7 +38,7 @@ export class Faults {
     }
   }
 
-  /** One member, or two at once: then nobody writes. */
+  /** One member, or two at once: then no writes succeed. */
   async ofMembers(cluster: EtcdCluster): Promise<void> {
     while (!this.#isOver()) {
       await this.#while(500, 2_000)
@@ -54,7 +54,7 @@ export class Faults {
     }
   }
 
-  /** etcd forgets its own history: who follows and was away is refused what it missed. */
+  /** etcd compacts its history: a follower that was away is refused the part that it missed. */
   async ofHistory(etcd: EtcdClient, collector: Collector): Promise<void> {
     while (!this.#isOver()) {
       await this.#while(2_000, 4_000)
@@ -64,7 +64,9 @@ export class Faults {
     }
   }
 
-  /** Answers how it is taken back. A member that is to end waits for one that hangs, so nobody waits for it here. */
+  /**
+   * Returns a function that ends the fault. A member that is to end waits for a suspended one, so this does not wait.
+   */
   async #strike(member: EtcdMember): Promise<() => Promise<void>> {
     const kind = this.#one(['kill', 'pause', 'stop'] as const)
     this.#note(`${kind} a member`)

@@ -3,27 +3,27 @@ import { canonical } from '../../../src/base/canonical.ts'
 import type { StoredClusterKey } from '../../../src/cluster/sealing.ts'
 import type { Entry } from '../../../storage/config/entry.ts'
 
-/** What a node of the history test and the test itself say to each other, a JSON object a line. */
+/** The protocol between a node of the history test and the test itself: one JSON object per line. */
 
-/** The first line of its input. */
+/** The first line of the node's input. */
 export interface NodeSettings {
   readonly id: string
   readonly folder: string
   readonly clusterId: string
   readonly history: string
   readonly key: StoredClusterKey
-  /** Its own member first. */
+  /** The node's own member first. */
   readonly gateways: readonly string[]
   readonly credentials: { readonly ca: string; readonly certificate: string; readonly key: string }
   readonly checkpointEvery: number
-  /** Before the names of its operations, for which every start needs another one. */
+  /** Prefix of the names of its operations; every start needs another. */
   readonly prefix: string
   readonly seed: number
   /** Leaves the comparison with the guard out of transactions. */
   readonly isUnguarded: boolean
 }
 
-/** What it is told later: edit no more, say what the store holds, close everything and end. */
+/** Later commands: stop editing, report the content of the store, close everything and end. */
 export type NodeCommand = 'rest' | 'show' | 'end'
 
 export type Outcome = 'answered' | 'refused' | 'unknown' | 'broken'
@@ -42,7 +42,7 @@ export type NodeLine =
 
 export const SECTION = 'things'
 
-/** A record, as the editors write them. */
+/** A record, as the editors write it. */
 export interface Thing {
   readonly id: string
   readonly name: string
@@ -51,17 +51,17 @@ export interface Thing {
   readonly bulk?: string
 }
 
-/** What an editor adds to the entry that it writes. */
+/** Fields that an editor adds to an entry. */
 export interface Signed {
   /** Name of the operation. */
   readonly operation: string
-  /** Records that had these revisions when it was decided; null: there was none. */
+  /** Records that had these revisions when the operation was decided; null: no record. */
   readonly expects: readonly { readonly id: string; readonly revision: number | null }[]
 }
 
 export type SignedEntry = Entry & Signed
 
-/** What a store holds, whoever says so. Values are short, as two of them are compared only. */
+/** Content of a store. Values are shortened, because they are only compared. */
 export interface Shown {
   readonly sequence: number
   readonly revision: number
@@ -79,7 +79,7 @@ export interface NodeShown extends Shown {
   readonly digest: string
 }
 
-/** Of the monotonic clock of the machine, which all its processes have in common. */
+/** Time of the machine's monotonic clock, which all its processes share. */
 export const now_us = (): number => Number(process.hrtime.bigint() / 1000n)
 
 function short(fact: unknown): string {
@@ -88,5 +88,5 @@ function short(fact: unknown): string {
   return createHash('sha256').update(canonical(fact)).digest('hex').slice(0, 12)
 }
 
-/** Names and numbers as they are, of everything else a short hash. Fields that are undefined do not count. */
+/** Names and numbers as they are, a short hash of everything else. Undefined fields are ignored. */
 export const row = (...facts: readonly unknown[]): string => facts.map(short).join(' ')

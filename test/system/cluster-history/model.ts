@@ -4,8 +4,8 @@ import type { AmendEntry, Entry, FreezeEntry, PromoteEntry, StageEntry } from '.
 import { row, SECTION, type Shown } from './lines.ts'
 
 /**
- * What entries mean, written down a second time and without a thought for speed, from what `entry.ts` says of them. It
- * shares nothing with the fold but the entries.
+ * The meaning of entries, written a second time and without regard for speed, from the comments of `entry.ts`. It
+ * shares only the entries with the fold.
  */
 
 interface PendingChange {
@@ -14,11 +14,11 @@ interface PendingChange {
   readonly actor: string
   readonly others: readonly string[]
   readonly endpoint: string
-  /** Undefined: the record goes. */
+  /** Undefined: the record is deleted. */
   readonly value: unknown
 }
 
-/** What was frozen, with the value that it will make running. */
+/** A frozen change, with the value that it will make running. */
 interface FrozenChange {
   readonly id: string
   readonly key: string
@@ -35,13 +35,13 @@ interface MadeChange {
 type Fields = Readonly<Record<string, unknown>>
 const fieldsOf = (value: unknown): Fields => ({ ...(value as Fields | undefined) })
 
-/** What the patch makes of a record: fields that it sets to nothing go. */
+/** Returns a record with the patch applied: fields set to nothing are removed. */
 function patched(value: unknown, patch: Fields): Fields {
   const all = { ...fieldsOf(value), ...patch }
   return Object.fromEntries(Object.entries(all).filter(([, one]) => one !== undefined))
 }
 
-/** An entry that nobody may have written behind those before it. */
+/** An entry that is impossible after its predecessors. */
 export class NotPossible extends Error {}
 
 export class Model {
@@ -74,14 +74,14 @@ export class Model {
     }
   }
 
-  /** What is there when what is pending counts; undefined: nothing. */
+  /** Returns the record with its pending change; undefined: no record. */
   candidate(key: string): StoredRecord | undefined {
     const pending = this.#pending.get(key)
     if (pending === undefined) return this.#running.get(key)
     return pending.value === undefined ? undefined : { value: pending.value, revision: pending.revision }
   }
 
-  /** Those that more than one record has. */
+  /** Returns the names that more than one record has. */
   namesTwice(): readonly string[] {
     const keys = new Set([...this.#running.keys(), ...this.#pending.keys()])
     const names = [...keys].flatMap((key) => {
@@ -193,7 +193,7 @@ export class Model {
     this.#running.set(key, after)
   }
 
-  /** A pending change keeps what it wants itself, and takes over what else is new in running. */
+  /** A pending change keeps its own edits, and adopts other changes of running. */
   #follow(key: string, before: unknown, after: StoredRecord | undefined): void {
     const pending = this.#pending.get(key)
     if (pending?.value === undefined || after === undefined) return

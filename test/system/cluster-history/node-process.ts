@@ -9,19 +9,19 @@ import type { NodeCommand, NodeLine, NodeSettings, NodeShown } from './lines.ts'
 const PROGRAM = new URL('node.ts', import.meta.url).pathname
 const PRELOADED = new URL('../../../src/code-cache.mjs', import.meta.url).pathname
 const TAKEN_OVER = 'the store was taken over from a checkpoint'
-/** Of what it wrote to its log, for whoever looks for the reason of a failure. */
+/** The part of its log that is kept to explain a failure. */
 const LOG_LENGTH_MAX = 20_000
 
-/** One node, which is ended, killed, stopped in its tracks and started again on the same folder. */
+/** A node that is ended, killed, suspended and restarted on the same folder. */
 export class NodeProcess {
   readonly id: string
-  /** Of all its lives. */
+  /** Operations of all its runs. */
   readonly operations = new Map<string, Operation>()
   answered = 0
-  /** How often it began anew with a checkpoint. */
+  /** How often it restarted from a checkpoint. */
   takeovers = 0
   log = ''
-  /** Of lives that ended when nobody had asked for it. */
+  /** Runs that ended unexpectedly. */
   readonly crashes: string[] = []
   readonly #settings: Omit<NodeSettings, 'prefix' | 'seed'>
   readonly #seed: number
@@ -44,7 +44,7 @@ export class NodeProcess {
     return pid
   }
 
-  /** Resolves when it runs; without a majority of etcd it is not ready before there is one. */
+  /** Resolves when the node runs; without a majority of etcd it waits for one. */
   async start(): Promise<void> {
     this.#lives += 1
     this.#isReady = false
@@ -53,14 +53,14 @@ export class NodeProcess {
     const command = [process.execPath, '--no-warnings', '--import', PRELOADED, PROGRAM]
     // It ends with this process, however that ends.
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...command], { stdio: ['pipe', 'pipe', 'pipe'] })
-    // What is told to somebody who has ended is lost.
+    // Commands to an ended process are lost.
     child.stdin.on('error', () => undefined)
     createInterface({ input: child.stderr }).on('line', (line) => {
       this.log = `${this.log}${line}\n`.slice(-LOG_LENGTH_MAX)
       if (line.includes(TAKEN_OVER)) this.takeovers += 1
     })
     createInterface({ input: child.stdout }).on('line', (line) => {
-      // Sound: what it writes is in `lines.ts`, and the end of a life cuts no line in two.
+      // Sound: `lines.ts` defines what it writes, and the end of a process cuts no line.
       this.#hear(JSON.parse(line) as NodeLine)
     })
     this.#child = child
@@ -83,7 +83,7 @@ export class NodeProcess {
     await this.#ended
   }
 
-  /** Orderly, in the middle of edits. */
+  /** Ends it gracefully, in the middle of edits. */
   async end(): Promise<void> {
     const child = this.#child
     this.#tell('end')
@@ -102,7 +102,7 @@ export class NodeProcess {
     process.kill(this.pid, 'SIGCONT')
   }
 
-  /** Resolves when everything that it began has ended. */
+  /** Resolves when all its operations have ended. */
   async rest(): Promise<void> {
     this.#tell('rest')
     await this.#until('rests', () => this.#isResting)

@@ -1,6 +1,6 @@
 /**
- * A node of a cluster without its API, as a process of its own: its folder, its share of the log, and people who edit
- * at random. What it says, and is told, is in `lines.ts`.
+ * A node of a cluster without its API, in its own process: its folder, its share of the log, and editors who edit at
+ * random. `lines.ts` defines its protocol.
  */
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,15 +18,15 @@ import { seededRandom } from '../../storage/archive/reference-model.ts'
 import { Editor, Refused } from './editor.ts'
 import { type NodeLine, type NodeSettings, type NodeShown, now_us, type Outcome, row } from './lines.ts'
 
-/** Two edit at once, or an edit would never wait for another one of its node. */
+/** Two edit concurrently; otherwise an edit would never wait for another of its node. */
 const EDITORS = 2
 const PAUSE_MS_MAX = 100
 const TIMEOUT_MS = 3_000
 
-// To a pipe, it is written when this returns.
+// A write to a pipe is complete when this returns.
 const say = (line: NodeLine) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
-/** Every entry is let in, whatever was written since: the log as it would be without its guard. */
+/** Accepts every entry, whatever was written since: the log without its guard. */
 const unguarded = (etcd: EtcdClient): ClusterLogParts['etcd'] => ({
   range: (span, options) => etcd.range(span, options),
   put: (key, value, options) => etcd.put(key, value, options),
@@ -39,7 +39,7 @@ function outcomeOf(error: unknown): readonly [Outcome, why: string] {
   if (error instanceof Refused) return ['refused', error.message]
   if (error instanceof ApiError && ['NO_QUORUM', 'TOO_MANY_AT_ONCE'].includes(error.code)) {
     const { message } = error
-    // By a node that is being closed, and does not carry it out itself any more.
+    // A closing node no longer carries out the entry itself.
     if (message.includes('was written, and is in force')) return ['answered', message]
     return [message.includes('is not known') ? 'unknown' : 'refused', message]
   }
@@ -70,7 +70,7 @@ class Node {
     this.#editing = Promise.all(editors)
   }
 
-  /** Without a majority it cannot be opened, so it is tried until there is one. */
+  /** It cannot be opened without a majority, so it is retried until there is one. */
   async #opened(): Promise<ClusterLog> {
     const { id, clusterId, key, history, checkpointEvery, isUnguarded } = this.#settings
     const etcd = isUnguarded ? unguarded(this.#etcd) : this.#etcd
@@ -93,7 +93,7 @@ class Node {
     for (let count = 0; !this.#isResting; count++) {
       const operation = `${name}-${count}`
       const { kind, decide } = editor.next(operation)
-      // What it saw may be old when its turn comes.
+      // Its view may be old when its turn comes.
       if (random() < 0.3) await sleep(random() * PAUSE_MS_MAX)
       say({ did: 'begin', operation, kind, at_us: now_us() })
       const [outcome, why] = await editor.carryOut(operation, decide).then(() => ['answered', ''] as const, outcomeOf)

@@ -16,9 +16,9 @@ const programs = await etcdPrograms()
 export const skip = typeof programs === 'string' ? programs : false
 
 const NODES = 3
-/** So few that checkpoints are made all the time, and a node that was away finds its place in the log gone. */
+/** So few that checkpoints are made constantly, and a node that was away finds its place in the log deleted. */
 const CHECKPOINT_EVERY = 25
-/** Slow machines go on until there were so many. */
+/** Slow machines continue until this many operations were answered. */
 const ANSWERED_MIN = 100
 const FAULTS_MIN = 12
 const TOLD_MAX = 20
@@ -40,7 +40,7 @@ async function started(test: Test, seed: number, isUnguarded: boolean): Promise<
     const urls = members.map(({ url }) => url)
     const settings = {
       id,
-      // What is killed is a process, and not the machine: nothing has to reach a disk.
+      // Processes are killed, not the machine: nothing has to reach a disk.
       folder: temporaryFolder(test, id),
       clusterId: cluster.keys.clusterId,
       history: HISTORY,
@@ -67,7 +67,7 @@ const operationsOf = (nodes: readonly NodeProcess[]): readonly Operation[] =>
 
 const answeredBy = (nodes: readonly NodeProcess[]) => nodes.reduce((sum, { answered }) => sum + answered, 0)
 
-/** Number of the last entry, as etcd has it. */
+/** Number of the last entry in etcd. */
 async function lastOf(etcd: EtcdClient): Promise<number> {
   const kvs = await until('etcd answers', async () => (await unlessRefused(etcd.range({ key: GUARD })))?.kvs)
   return Number(
@@ -77,7 +77,7 @@ async function lastOf(etcd: EtcdClient): Promise<number> {
   )
 }
 
-/** Resolves when all nodes have the whole log. The last edit may have been followed by a checkpoint, and its entry. */
+/** Resolves when all nodes have the whole log. The last edit may have been followed by a checkpoint and its entry. */
 async function caughtUp({ etcd, nodes, collector }: World): Promise<ReadonlyMap<string, NodeShown>> {
   return await until('all nodes have caught up', async () => {
     const last = await lastOf(etcd)
@@ -97,11 +97,11 @@ function tell(test: Test, { nodes, collector }: World, faults: ReadonlyMap<strin
   )
   test.comment(`${operations.length} operations: ${outcomes.join(', ')}; ${collector.found.length} entries`)
   const takeovers = nodes.reduce((sum, node) => sum + node.takeovers, 0)
-  test.comment(`${takeovers} times a store was taken over from a checkpoint`)
+  test.comment(`a store was taken over from a checkpoint ${takeovers} times`)
   if (faults.size > 0) test.comment([...faults].map(([what, times]) => `${what}: ${times}`).join(', '))
 }
 
-/** Edits on all nodes at once while nodes and members come and go; then everything that was answered has to be true. */
+/** Edits on all nodes concurrently while nodes and members come and go; then every answer has to be true. */
 export async function liveThroughFaults(test: Test, seed: number, seconds: number): Promise<void> {
   test.comment(`FULCRUM_TEST_HISTORY_SEED=${seed}, ${seconds} seconds of faults`)
   const world = await started(test, seed, false)
@@ -114,20 +114,20 @@ export async function liveThroughFaults(test: Test, seed: number, seconds: numbe
     (performance.now() > end_ms && answeredBy(nodes) >= ANSWERED_MIN && faults.total >= FAULTS_MIN)
   const faults = new Faults(seededRandom(seed), isOver)
   await Promise.all([faults.ofNodes(nodes), faults.ofMembers(cluster.etcd), faults.ofHistory(etcd, collector)])
-  test.same(crashes(), [], 'no node has ended by itself')
+  test.same(crashes(), [], 'no node ended unexpectedly')
   await Promise.all(nodes.map((node) => node.ready()))
   await Promise.all(nodes.map((node) => node.rest()))
   const stores = await caughtUp(world)
   tell(test, world, faults.counts)
   const { found } = collector
   const violations = [...logViolations(operationsOf(nodes), found), ...storeViolations(found, stores)]
-  test.same(violations.slice(0, TOLD_MAX), [], 'what was answered, the log and the stores go together')
+  test.same(violations.slice(0, TOLD_MAX), [], 'the answers, the log and the stores agree')
   if (violations.length > 0) for (const { id, log } of nodes) test.comment(`${id}: ${log}`)
 }
 
 /**
- * The same without the guard and without faults, which must not go well: resolves with what is wrong with the log when
- * an entry was written over. Nodes that notice it stop, or never begin, so nothing more is waited for.
+ * The same without the guard and without faults, which must fail: resolves with the violations in the log when an entry
+ * was overwritten. Nodes that notice it stop, or never begin, so the test waits for nothing more.
  */
 export async function liveWithoutGuard(test: Test, seed: number): Promise<readonly string[]> {
   const world = await started(test, seed, true)
