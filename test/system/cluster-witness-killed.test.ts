@@ -7,11 +7,11 @@ import { addRip, allVote, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 import type { WitnessDaemon } from '../fixtures/witness-daemon.ts'
 
-/** A witness that is killed while it joins, with its etcd: the same token makes it the witness after its next start. */
+/** A witness that is killed with its etcd while it joins: the same token makes it the witness after its next start. */
 
 const isThere = (name: string) => (witness: WitnessDaemon) => existsSync(pathOf(witness.state, 'cluster', name))
 
-/** In the order in which they come. */
+/** In their order of occurrence. */
 const MOMENTS: Readonly<Record<string, (witness: WitnessDaemon) => boolean>> = {
   'it was let in': isThere('peer-key.pem'),
   'it is said to be a witness': isThere('witness.json'),
@@ -30,7 +30,7 @@ t.test('a witness that is killed', async (t) => {
       const { token } = await left.daemon.data('POST', '/cluster/tokens', { role: 'witness' })
       writeFileSync(witness.tokenFile, String(token), { mode: 0o600 })
       witness.start()
-      // Finer than others wait: what is waited for is over in a moment.
+      // Polls faster than other waits: the awaited moment is short.
       while (!has(witness)) await sleep(1)
       await witness.die()
       witness.start()
@@ -42,7 +42,7 @@ t.test('a witness that is killed', async (t) => {
       t.equal(existsSync(witness.tokenFile), false)
       t.equal(isThere('applying.json')(witness), false)
       await addRip(right, moment)
-      // A busy machine may make a node seem to be silent, which is refused before anything changes.
+      // On a busy machine a node may seem silent, which is refused before anything changes.
       const removed = () => left.daemon.call('DELETE', `/cluster/nodes/${seen.witness.id}`)
       t.match(await until('it is let go', removed, ({ status }) => status !== 503), { status: 200 })
       t.equal((await seenBy(left)).witness, null)

@@ -12,13 +12,13 @@ import { addRip, allVote, removes, seenBy } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 import { peerErrorOf } from '../fixtures/peers.ts'
 
-/** What a witness has and may, how it follows other authorities, and how it goes. */
+/** The data and rights of a witness, its change of authorities, and its removal. */
 
-/** Whether this port of the node's etcd answers who shows these. */
+/** Whether this port of the node's etcd answers a client with these certificates. */
 const answersAt = ({ address }: ClusterDaemon, { key, certificate: cert }: NodeCredentials, above: number) =>
   new Promise<boolean>((resolve) => {
     const { host, port } = placeOf(address)
-    // Whom it asks is not the question.
+    // The identity of the asked node does not matter here.
     const to = { host, port: port + above, path: '/version', key, cert, rejectUnauthorized: false, agent: false }
     get(to, (answer) => {
       answer.resume()
@@ -28,7 +28,7 @@ const answersAt = ({ address }: ClusterDaemon, { key, certificate: cert }: NodeC
 
 const placeOf = (address: string) => parseAddress(address, 0) ?? { host: '', port: 0 }
 
-/** Every byte that is kept under a folder. */
+/** Every byte of the files in a folder. */
 function bytesIn(folder: string): string {
   const texts = readdirSync(folder, { withFileTypes: true }).map((entry) => {
     const path = pathOf(folder, entry.name)
@@ -59,7 +59,7 @@ t.test('a witness', async (t) => {
     )
   const { id } = (await votes('its vote')).witness
 
-  await t.test('has nothing that opens anything', async (t) => {
+  await t.test('has no secret that opens anything', async (t) => {
     await addRip(left, 'plainly-named')
     await addRip(right, 'plainly-named-too')
     const kept = bytesIn(witness.state)
@@ -67,7 +67,7 @@ t.test('a witness', async (t) => {
     for (const plain of ['plainly-named', 'admin@localhost', '192.0.2.1', String(issued.token)])
       t.notOk(kept.includes(plain), plain)
     for (const { key } of new ClusterFiles(left.daemon.state).read()?.keys ?? []) t.notOk(kept.includes(key), 'a key')
-    t.equal(kept.split('PRIVATE KEY-----').length - 1, 2, 'one key, of its own certificate')
+    t.equal(kept.split('PRIVATE KEY-----').length - 1, 2, 'one key, that of its own certificate')
     t.equal(statSync(files.cluster.folder).mode & 0o777, 0o700)
     t.equal(witness.stderr.includes(String(issued.token)), false)
   })
@@ -102,7 +102,7 @@ t.test('a witness', async (t) => {
       async () => files.cluster.trust(),
       ({ authorities, isInForce }) => isInForce && authorities.join() === '2',
     )
-    t.equal(trust.serials.length > 0, true, 'who was removed is in its lists')
+    t.equal(trust.serials.length > 0, true, 'the removed node is in its lists')
     await until(
       'an edit',
       () => left.daemon.call('POST', '/ipvsDirector/rips', { body: { name: 'later', ip: '192.0.2.2', port: 80 } }),
@@ -112,7 +112,7 @@ t.test('a witness', async (t) => {
     t.match([nodes.length, shown.id, quorum], [1, id, true])
   })
 
-  await t.test('removed, is locked out and forgets; the pair is what it was', async (t) => {
+  await t.test('removed, it is locked out and forgets; the pair is as before', async (t) => {
     const third = await daemons.start()
     t.equal((await join(third, 'third', left)).status, 200)
     await allVote(left, 2)

@@ -4,17 +4,17 @@ import { assertHeldBack } from './etcd-account.ts'
 import { namespace } from './network-namespace.ts'
 import { done, join, type Machine, seenBy, siteObstacle, startMachine, whole } from './site-machines.ts'
 
-/** A machine that was an appliance becomes the witness of two others, as the package has it. */
+/** A machine that was an appliance becomes the witness of two others, with the files of the package. */
 
 t.setTimeout(1_800_000)
 
-t.test('a witness by its own units', { skip: siteObstacle ?? false }, async (t) => {
+t.test('a witness with its own units', { skip: siteObstacle ?? false }, async (t) => {
   const lan = await namespace(t, 'lan')
   await lan.ip('link add switch type bridge', 'link set switch up')
   const machines = await Promise.all([1, 2, 3].map((number) => startMachine(t, lan, number)))
   const [first, second, witness] = machines as [Machine, Machine, Machine]
   await done(first, 'POST', '/cluster', { name: 'site', address: `${first.ip}:9444`, nodeName: 'lb1' })
-  // Behind forming it begins anew.
+  // After it has formed the cluster, it restarts.
   t.equal((await first.machine.run('systemctl', 'restart', 'fulcrum')).exitCode, 0)
   await join(second, 'lb2', first)
   await whole(first, 2)
@@ -34,13 +34,9 @@ t.test('a witness by its own units', { skip: siteObstacle ?? false }, async (t) 
   t.match(before, /ActiveState=active/)
   await assertHeldBack(t, witness.machine, { isWitness: true })
   t.equal((await witness.machine.run('systemctl', 'restart', 'fulcrum')).exitCode, 0)
-  t.equal(await shown('fulcrum-etcd', 'ActiveState', 'MainPID'), before, 'its etcd outlives the daemon as well')
-  t.match(
-    await witness.output('ss', '-Hltn'),
-    /^(?![^]*:944[35]\b)[^]*:9444\b/,
-    'no API, and no port for clients of etcd',
-  )
-  await t.test('where nobody else is on again, a node and the witness start, wait and stop in time', async (t) => {
+  t.equal(await shown('fulcrum-etcd', 'ActiveState', 'MainPID'), before, 'its etcd survives the daemon as well')
+  t.match(await witness.output('ss', '-Hltn'), /^(?![^]*:944[35]\b)[^]*:9444\b/, 'no API, and no port for etcd clients')
+  await t.test('while no other is back, a node and the witness start, wait and stop in time', async (t) => {
     const systemctl = async ({ machine }: Machine, ...words: readonly string[]) =>
       t.equal((await machine.run('systemctl', ...words)).exitCode, 0, words.join(' '))
     for (const machine of machines) await systemctl(machine, 'stop', 'fulcrum', 'fulcrum-etcd')
@@ -50,7 +46,7 @@ t.test('a witness by its own units', { skip: siteObstacle ?? false }, async (t) 
     await systemctl(first, 'start', 'fulcrum')
     await until('its API', async () => (await first.api.request('GET', '/ping')).status === 200)
     const now_ms = Number(process.hrtime.bigint() / 1_000_000n)
-    // How long the rest of a start takes is the machine's business.
+    // The duration of the rest of a start depends on the machine.
     const begun_us = await first.output('systemctl', 'show', 'fulcrum-etcd', '-P', 'InactiveExitTimestampMonotonic')
     const waited_ms = now_ms - Number(begun_us) / 1000
     t.ok(waited_ms < 30_000, `it waited for others, and not for its etcd (${Math.round(waited_ms)} ms)`)

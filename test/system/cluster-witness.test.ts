@@ -15,7 +15,7 @@ import {
 import { until } from '../fixtures/daemon.ts'
 import { unlessRefused } from '../fixtures/etcd.ts'
 
-/** Two nodes and a witness: each of the three is lost once, and the others go on. */
+/** Two nodes and a witness: each of the three is lost once, and the others continue. */
 
 const witnessToken = async ({ daemon }: ClusterDaemon) =>
   String((await daemon.data('POST', '/cluster/tokens', { role: 'witness' })).token)
@@ -42,7 +42,7 @@ t.test('two nodes and a witness', async (t) => {
     await addRip(left, 'plainly-named')
   })
 
-  await t.test('it is taken for a node nowhere', async (t) => {
+  await t.test('it never counts as a node', async (t) => {
     const { id } = (await seenBy(left)).witness
     const { daemon } = left
     const status = async (method: string, path: string, body?: object) =>
@@ -63,7 +63,7 @@ t.test('two nodes and a witness', async (t) => {
     t.equal((await daemon.data('GET', '/services/apply')).nodes.length, 2)
   })
 
-  await t.test('one node is killed: the other goes on, and nobody takes over', async (t) => {
+  await t.test('one node is killed: the other continues, and no node takes over', async (t) => {
     await die(right)
     await addRip(left, 'without right')
     t.match(await seenBy(left), { epoch: 1, spareVotes: 0 })
@@ -77,14 +77,14 @@ t.test('two nodes and a witness', async (t) => {
     const leader = led.nodes[0].isLeader === true ? left : right
     const etcd = etcdAt(t, leader, new ClusterFiles(leader.daemon.state))
     const listed = await etcd.members.list()
-    // etcd looks now and then whether the witness leads, and may miss it: then it answers that it does not know.
+    // etcd checks now and then whether the witness leads, and may miss it: then it answers that it does not know.
     const moved = etcd.maintenance.moveLeader(listed.find(({ name }) => name === led.witness.id)?.id ?? '')
     await unlessRefused(moved)
     const back = await nodeLeads(left)
     t.equal(back.witness.isLeader, false)
   })
 
-  await t.test('the witness is killed: the nodes go on, and it comes back', async (t) => {
+  await t.test('the witness is killed: the nodes continue, and it comes back', async (t) => {
     await witness.die()
     await seesWitness(left, false)
     await addRip(right, 'without witness')
@@ -96,7 +96,7 @@ t.test('two nodes and a witness', async (t) => {
     await seesWitness(right, true)
   })
 
-  await t.test('where two of three are gone nobody takes over, whatever a person says', async (t) => {
+  await t.test('with two of three gone no node takes over, whatever a person says', async (t) => {
     await witness.die()
     await die(right)
     await until(

@@ -25,10 +25,10 @@ import { Daemon, MAIN } from '../fixtures/daemon.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const RESTORE = [...MAIN.slice(0, -1), 'workers/restore-network.ts']
 
-/** Sources one by one, as where nothing has put them together. */
+/** Single source files, as without a bundle. */
 const environment = (cache: string) => ({ CACHE_DIRECTORY: cache, FULCRUM_SOURCES: '1' })
 
-/** Runs a program of the project to its end with this folder for its code. */
+/** Runs a program of the project to its end, with this folder for its code. */
 async function run(
   argv: readonly string[],
   cache: string,
@@ -56,7 +56,7 @@ const sizes = (cache: string) =>
     .filter((name) => name.endsWith('.mjs'))
     .map((name) => `${name} ${statSync(join(cache, name)).size}`)
 
-/** A state folder with stores, and a folder with the code that made them. */
+/** Creates a state folder with stores, and a folder with the code that made them. */
 async function started(test: Test, cache: string): Promise<string> {
   const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: environment(cache) })
   await daemon.start()
@@ -64,7 +64,7 @@ async function started(test: Test, cache: string): Promise<string> {
   return daemon.state
 }
 
-/** With twice as many as there are damages each source meets each of them, in both programs. */
+/** With twice as many rounds as damages, every source meets every damage, in both programs. */
 const ROUNDS = Number(process.env['FULCRUM_TEST_CACHE_ROUNDS'] ?? 2)
 
 const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
@@ -89,10 +89,10 @@ const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
   },
 }
 
-/** The same for all that damage a copy of it. */
+/** Shared by all tests that damage a copy of it. */
 const prepared = { cache: join(temporaryFolder(t, 'prepared'), 'code'), state: '' }
 
-/** A folder of one's own with all the code that a daemon and its threads run. */
+/** Copies all code that a daemon and its threads run into a separate folder. */
 async function copied(test: Test): Promise<string> {
   if (prepared.state === '') prepared.state = await started(t, prepared.cache)
   const cache = join(temporaryFolder(test, 'cache'), 'code')
@@ -100,7 +100,7 @@ async function copied(test: Test): Promise<string> {
   return cache
 }
 
-t.test('whatever became of the prepared code, everything starts as with none', async (test) => {
+t.test('whatever happened to the prepared code, everything starts as without it', async (test) => {
   const cache = await copied(test)
   const { state } = prepared
   const check = [...MAIN, '--state', state, '--check']
@@ -109,16 +109,16 @@ t.test('whatever became of the prepared code, everything starts as with none', a
   test.ok(before.length > 100, `${before.length} copies`)
   const ways = Object.values(DAMAGES)
   for (let round = 0; round < ROUNDS; round++) {
-    // Every source is met with another damage in each of the rounds of a program that loads it.
+    // Each source has another damage in each round of a program that loads it.
     for (const [index, file] of filesIn(cache).entries()) ways[(index + (round >> 1)) % ways.length]?.(file)
     test.same(await run(round % 2 === 0 ? check : RESTORE, cache), round % 2 === 0 ? WHOLE : USAGE, `round ${round}`)
   }
   rmSync(cache, { recursive: true })
   writeFileSync(cache, '')
-  test.same(await run(check, cache), WHOLE, 'a file where the folder should be')
+  test.same(await run(check, cache), WHOLE, 'a file instead of the folder')
 })
 
-t.test('a copy that does not fit is replaced by one that does', async (test) => {
+t.test('a copy that does not match is replaced by one that does', async (test) => {
   const cache = temporaryFolder(test, 'cache')
   await run(RESTORE, cache)
   const before = sizes(cache)
@@ -127,7 +127,7 @@ t.test('a copy that does not fit is replaced by one that does', async (test) => 
   test.strictSame(sizes(cache), before)
 })
 
-t.test('a copy under the name of another is not taken for it', async (test) => {
+t.test('a copy under the name of another is not used for it', async (test) => {
   const cache = temporaryFolder(test, 'cache')
   await run(RESTORE, cache)
   const copies = filesIn(cache).filter((file) => file.endsWith('.mjs'))
@@ -140,7 +140,7 @@ t.test('a copy under the name of another is not taken for it', async (test) => {
   )
 })
 
-t.test('a daemon starts and serves with code that is empty', async (test) => {
+t.test('a daemon starts and serves with empty code files', async (test) => {
   const cache = await copied(test)
   for (const file of filesIn(cache)) truncateSync(file)
   const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'], [], { env: environment(cache) })
@@ -150,7 +150,7 @@ t.test('a daemon starts and serves with code that is empty', async (test) => {
   test.equal((await daemon.call('PUT', '/services/apply')).status, 200, 'with its worker threads')
 })
 
-t.test('a source of the installation that is empty is told, and nobody ends with 0', async (test) => {
+t.test('an empty source of the installation is reported, and no program ends with 0', async (test) => {
   const copy = temporaryFolder(test, 'installation')
   for (const name of ['src', 'workers', 'storage', 'package.json'])
     cpSync(join(ROOT, name), join(copy, name), { recursive: true })
@@ -170,7 +170,7 @@ t.test('a source of the installation that is empty is told, and nobody ends with
   }
 })
 
-t.test('what was put together is run while no source has changed since', async (test) => {
+t.test('bundles are run while no source has changed since', async (test) => {
   const copy = temporaryFolder(test, 'installation')
   for (const name of ['src', 'workers', 'storage', 'package.json', 'package-lock.json'])
     cpSync(join(ROOT, name), join(copy, name), { recursive: true })
@@ -195,15 +195,15 @@ t.test('what was put together is run while no source has changed since', async (
   test.equal(await help(), 'prepared\n')
   test.match(await help({ FULCRUM_SOURCES: '1' }), /npm start/)
   write(manifest.slice(0, -1))
-  test.match(await help(), /npm start/, 'a manifest that is half')
+  test.match(await help(), /npm start/, 'half a manifest')
   write(manifest)
   writeFileSync(join(copy, 'src', 'settings.ts'), `${readFileSync(join(copy, 'src', 'settings.ts'), 'utf8')} `)
-  test.match(await help(), /npm start/, 'a source that was changed')
+  test.match(await help(), /npm start/, 'a changed source')
   rmSync(join(copy, 'src', 'base', 'clock.ts'))
-  test.match(await help(), /npm start/, 'a source that is gone')
+  test.match(await help(), /npm start/, 'a missing source')
 })
 
-/** Mounts an image; answers its folder. */
+/** Mounts an image; returns its folder. */
 function mounted(test: Test, image: string): string {
   const folder = temporaryFolder(test, 'mounted')
   const { status, stderr } = spawnSync('mount', ['-o', 'loop,commit=300', image, folder], { encoding: 'utf8' })
@@ -221,7 +221,7 @@ function imageObstacle(): string | false {
 const FLUSHED_AFTER_MS = 20_000
 const CUTS_MAX = 5
 
-/** A first start, and what a power cut right behind it leaves of its cache. */
+/** Starts a daemon for the first time; returns what a power cut immediately afterwards leaves of its cache. */
 async function cutBehindStart(test: Test): Promise<{ readonly state: string; readonly cache: string }> {
   const folder = temporaryFolder(test, 'images')
   const [image, cut] = [join(folder, 'image'), join(folder, 'cut')]
@@ -231,14 +231,13 @@ async function cutBehindStart(test: Test): Promise<{ readonly state: string; rea
   const before = mounted(test, image)
   const begun_ms = performance.now()
   const state = await started(test, join(before, 'cache'))
-  // Names are in the journal with the next thing that anybody flushes; what is in the files follows half a minute
-  // later.
+  // Names are in the journal with the next flush of any program; the content of the files follows half a minute later.
   const marker = openSync(join(before, 'marker'), 'w')
   fsyncSync(marker)
   closeSync(marker)
   copyFileSync(image, cut)
   const cache = join(mounted(test, cut), 'cache')
-  // The kernel flushes after 30 s by itself; where a start takes that long, what it flushed is lost here.
+  // The kernel flushes after 30 s on its own; where a start takes that long, its flushed files are emptied here.
   if (performance.now() - begun_ms > FLUSHED_AFTER_MS) for (const file of filesIn(cache)) truncateSync(file)
   return { state, cache }
 }

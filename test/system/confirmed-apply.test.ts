@@ -4,7 +4,7 @@ import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 import { namespace, namespaceObstacle } from './network-namespace.ts'
 
-/** A client on another machine cuts itself off from a real appliance, and gets back without anybody's help. */
+/** A client on another machine cuts itself off from a real appliance, and is connected again without help. */
 
 const obstacle = containerObstacle() ?? (await namespaceObstacle())
 const ADDRESS = '10.77.0.10'
@@ -40,7 +40,7 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
   }
   const far = apiClient(run, API)
   t.equal((await far.logIn('admin@localhost', password)).status, 200, 'the client works over the address')
-  // The link's own IPv6 address is nobody's business here.
+  // The link's own IPv6 address does not matter here.
   const kernel = async () => JSON.parse(await output('ip', '-j', '-4', 'address', 'show', 'dev', 'lan0')) as unknown
   const isThere = async () => JSON.stringify(await kernel()).includes(ADDRESS)
   const answers = async () => (await far.request('GET', '/ping')).status === 200
@@ -58,9 +58,9 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
     t.equal((await api.request('POST', '/services/validate')).status, 200)
   })
 
-  await t.test('the client is gone, and the address comes back by itself', async (t) => {
+  await t.test('the client is gone, and the address comes back automatically', async (t) => {
     const old = await revision()
-    // The client never hears of it: its address is gone before the answer.
+    // The client never gets an answer: its address is gone before.
     const cut = office.run(
       [
         'curl',
@@ -91,8 +91,8 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
 
   const pending = async () => ((await api.request('GET', '/services/pending')).data as { count: number }).count
 
-  await t.test('so it does when the daemon is killed meanwhile', async (t) => {
-    t.equal(await pending(), 1, 'what was taken back is pending again')
+  await t.test('so does it when the daemon is killed meanwhile', async (t) => {
+    t.equal(await pending(), 1, 'the reverted change is pending again')
     const applied = await api.request('PUT', '/services/apply', { confirmWithin: 20 })
     t.equal(applied.status, 200, applied.text)
     t.notOk(await isThere())
@@ -105,7 +105,7 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
   })
 
   await t.test('confirmed, it stays', async (t) => {
-    // The address is back before it is kept that it is.
+    // The address is back before the revert is stored.
     await until('what was taken back', async () => (await pending()) === 1)
     t.equal((await far.request('DELETE', '/services/pending')).status, 200)
     const other = await api.create(`/${node}/sips`, { groupId, ip: '10.77.0.11' })

@@ -1,4 +1,4 @@
-/** Runs inside a network namespace. Arguments: steps as JSON, and a folder that remembers what was found. */
+/** Runs inside a network namespace. Arguments: steps as JSON, and a folder that remembers the values found. */
 import { readlinkSync } from 'node:fs'
 import type { Step } from '../../src/drivers/driver.ts'
 import type { RunResult, Setting } from '../../src/drivers/host.ts'
@@ -13,7 +13,7 @@ const [steps = '[]', folder = '', outside = ''] = process.argv.slice(2)
 if (outside === '' || readlinkSync('/proc/self/ns/net') === outside)
   throw new Error('this is the network of the machine')
 
-/** Never through the machine's service manager, which is outside. */
+/** Never through the machine's service manager, which is outside the namespace. */
 const inside: Run = (argv, timeout_ms) => runProgram(argv, timeout_ms)
 
 /** Settings are real, everything else is recorded. */

@@ -11,8 +11,8 @@ import { type Records, viewOf } from '../fixtures/view.ts'
 import { namespace, namespaceObstacle } from './network-namespace.ts'
 
 /**
- * The timeouts of a kernel, in a network namespace of its own. The size of the table belongs to the whole machine and
- * can only be read there.
+ * The timeouts of a kernel, in its own network namespace. The size of the table belongs to the whole machine and can
+ * only be read there.
  */
 
 const CHILD = fileURLToPath(new URL('conntrack-child.ts', import.meta.url))
@@ -27,7 +27,7 @@ const timeouts = (tcpTimeout: string, tcpFinTimeout: string, udpTimeout: string)
   const record: ConntrackTimeouts = { id: 'cluster', tcpTimeout, tcpFinTimeout, udpTimeout }
   return { conntrackTimeouts: [record] }
 }
-/** Files and modules are the machine's. */
+/** Files and modules belong to the machine. */
 const inNamespace = (step: Step) => step.kind === 'setting' && step.setting.kind !== 'kernelModule'
 
 async function fixture(test: Test) {
@@ -44,10 +44,10 @@ async function fixture(test: Test) {
   return { apply, values, network }
 }
 
-/** Of the machine itself, which stay. */
+/** Values of the machine itself, which stay. */
 const outsideValues = () => KEYS.map((key) => readFileSync(`/proc/sys/${key.replaceAll('.', '/')}`, 'utf8').trim())
 
-t.test('timeouts in any unit reach the kernel in seconds, and the values found come back', { skip }, async (test) => {
+t.test('timeouts in any unit reach the kernel in seconds, and the old values come back', { skip }, async (test) => {
   const untouched = outsideValues()
   const { apply, values } = await fixture(test)
   const found = await values()
@@ -57,13 +57,13 @@ t.test('timeouts in any unit reach the kernel in seconds, and the values found c
   const second = timeouts('31d', '1s', '2h')
   test.match(await apply(first, second), { ok: true })
   test.same(await values(), ['2678400', '1', '7200', '7200'])
-  test.match(await apply(undefined, second), { ok: true }, 'a second time changes nothing')
+  test.match(await apply(undefined, second), { ok: true }, 'a second apply changes nothing')
   test.match(await apply(second, {}), { ok: true })
   test.same(await values(), found, 'as they were before the first change')
-  test.same(outsideValues(), untouched, 'nothing of it leaves the namespace')
+  test.same(outsideValues(), untouched, 'nothing leaves the namespace')
 })
 
-t.test('a value that the kernel refuses is a failure that says which, and is taken back', { skip }, async (test) => {
+t.test('a value that the kernel refuses is a failure that names it, and is undone', { skip }, async (test) => {
   const { apply, values, network } = await fixture(test)
   const found = await values()
   const size = Number(await network.output('sysctl', '-n', 'net.netfilter.nf_conntrack_max'))
@@ -72,5 +72,5 @@ t.test('a value that the kernel refuses is a failure that says which, and is tak
   test.match(result, { ok: false, kind: 'setting', why: /nf_conntrack_max/, undone: true, missing: false })
   test.same(await values(), found)
   const same: Records = { ...timeouts('1h', '1h', '1h'), conntrackLimits: [{ id: 'node', size }] }
-  test.match(await apply(undefined, same), { ok: true }, 'the value it has needs no write')
+  test.match(await apply(undefined, same), { ok: true }, 'a value that is already set needs no write')
 })

@@ -4,7 +4,7 @@ import { until } from './api-client.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
-/** Console access of a Debian machine: an account that can log in, and one that cannot. */
+/** Console access of a Debian machine: an account that can log in, and an account that cannot. */
 
 const API_PORT = 9443
 const FIRST = 'Erstes-Wort-1'
@@ -20,7 +20,7 @@ t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
   const pending = async () => ((await api.request('GET', '/services/pending')).data as { count: number }).count
   const shadow = async () => (await output('getent', 'shadow', 'console')).split(':')[1] ?? ''
   const shell = async () => (await output('getent', 'passwd', 'console')).split(':')[6] ?? ''
-  /** What a person sees who logs in on a terminal, and then asks who he is. Types what the terminal asks for. */
+  /** The screen of a user who logs in on a terminal and runs `whoami`. Types the answers to the terminal's prompts. */
   const logIn = async (password: string) => {
     const folder = `/tmp/terminal-${randomUUID()}`
     const shows = (words: string) => `until grep -qE '${words}' ${folder}/seen; do sleep 0.1; done`
@@ -40,15 +40,15 @@ t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
   }
   const welcome = /^I am console\r?$/m
 
-  await t.test('off at first, without an account, and the password is needed', async (t) => {
+  await t.test('initially off, without an account, and the password is required', async (t) => {
     t.equal(await isOn(), false)
     t.equal(await shell(), '')
     t.equal((await put({ consoleEnabled: true })).status, 422)
     t.equal((await put({ consoleEnabled: true, consolePassword: 'short' })).status, 422)
-    t.equal(await shell(), '', 'no account was made')
+    t.equal(await shell(), '', 'no account was created')
   })
 
-  await t.test('on: at once, with the password, and with no other', async (t) => {
+  await t.test('on: at once, with this password and no other', async (t) => {
     const { status, text } = await put({ consoleEnabled: true, consolePassword: FIRST })
     t.equal(status, 200, text)
     t.equal(await isOn(), true)
@@ -60,7 +60,7 @@ t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
     t.notMatch(refused, welcome)
   })
 
-  await t.test('another password alone: the new one, and not the old one', async (t) => {
+  await t.test('only the password changes: the new one works, and the old one does not', async (t) => {
     const { status, text } = await put({ consolePassword: SECOND })
     t.equal(status, 200, text)
     const [accepted = '', refused = ''] = await Promise.all([SECOND, FIRST].map(logIn))
@@ -68,14 +68,14 @@ t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
     t.notMatch(refused, welcome)
   })
 
-  await t.test('a shell that somebody else takes away is seen at once', async (t) => {
+  await t.test('a shell that another program removes is noticed at once', async (t) => {
     await machine.run('usermod', '--shell', '/usr/sbin/nologin', 'console')
     t.equal(await isOn(), false)
     await machine.run('usermod', '--shell', '/bin/bash', 'console')
     t.equal(await isOn(), true)
   })
 
-  await t.test('off: who is logged in is thrown out, nobody gets in, and the password is another', async (t) => {
+  await t.test('off: sessions are ended, no login works, and the password is another', async (t) => {
     const before = await shadow()
     const running = () => output('pgrep', '-u', 'console')
     machine.start('setpriv', '--reuid', 'console', '--regid', 'console', '--clear-groups', 'sleep', '4712')
@@ -85,17 +85,17 @@ t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
     t.equal(await isOn(), false)
     t.equal(await shell(), '/usr/sbin/nologin')
     t.not(await shadow(), before)
-    t.match(await shadow(), /^\$/, 'a password, which nobody knows')
-    // Whoever has started it has yet to notice its end.
+    t.match(await shadow(), /^\$/, 'an unknown password')
+    // Its parent has yet to notice its end.
     await until('its end', async () => (await running()) === '')
     t.notMatch(await logIn(SECOND), welcome)
-    // With its shell back the old password still opens nothing.
+    // Even with its shell back, the old password opens nothing.
     await machine.run('usermod', '--shell', '/bin/bash', 'console')
     t.notMatch(await logIn(SECOND), welcome)
     await machine.run('usermod', '--shell', '/usr/sbin/nologin', 'console')
   })
 
-  await t.test('no password is kept anywhere', async (t) => {
+  await t.test('no password is stored anywhere', async (t) => {
     await put({ consoleEnabled: true, consolePassword: SECOND })
     const places = ['/var/lib/fulcrum', '/var/cache/fulcrum', '/var/log', '/run', '/etc', '/tmp']
     for (const password of [FIRST, SECOND]) {
@@ -109,15 +109,15 @@ t.test('console access', { skip: containerObstacle() ?? false }, async (t) => {
     const watch = 'while ! test -e /tmp/stop; do cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " >> /tmp/seen; done'
     machine.start('timeout', '300', 'sh', '-c', watch)
     const secret = 'Gesehen-wird-0-davon'
-    // A look may come too early or too late for a program that ends at once.
+    // A look may come too early or too late for a short-lived program.
     await until('look at chpasswd', async () => {
       t.equal((await put({ consolePassword: secret })).status, 200)
-      // Not by its own words.
+      // The pattern must not match itself.
       return (await machine.run('grep', '-q', '[c]hpasswd', '/tmp/seen')).exitCode === 0
     })
     await write('/tmp/stop', '')
     const seen = await output('cat', '/tmp/seen')
-    t.match(seen, /chpasswd/, 'it was looked at while the password was set')
+    t.match(seen, /chpasswd/, 'the process list was read while the password was set')
     t.notOk(seen.includes(secret))
   })
 })

@@ -16,32 +16,34 @@ import { basename, delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
 
-/** A folder of the host, seen inside and not to be changed from there. */
+/** A folder of the host, visible inside and read-only. */
 export interface Bind {
   readonly host: string
   readonly inside: string
 }
 
-/** A Debian machine with its own systemd, network and clock rights taken away; gone without a trace after `stop`. */
+/** A Debian machine with its own systemd, network and clock rights removed; gone without a trace after `stop`. */
 export interface Container {
-  /** Runs a program inside; the answer holds what failed, it does not throw. */
+  /** Runs a program inside; a failure is in the result and is not thrown. */
   run(...argv: readonly string[]): Promise<Finished>
   /** Starts a program of the host inside the container's network only. */
   inNetwork(...argv: readonly string[]): Promise<Finished>
-  /** Starts a program inside that lives until the container stops. */
+  /** Starts a program inside that runs until the container stops. */
   start(...argv: readonly string[]): ChildProcess
   stop(): Promise<void>
-  /** File of its network, to be entered. */
+  /** File of its network namespace, for others to enter. */
   readonly network: string
-  /** How the machine went down by itself: 0 after a shutdown, 133 for a restart, which its keeper would do. */
+  /**
+   * How the machine went down on its own: 0 after a shutdown, 133 for a restart, which a supervisor would carry out.
+   */
   readonly ended: Promise<number | null>
 }
 
-/** What an appliance drives, and what the package of Fulcrum depends on. */
+/** The programs that an appliance drives, and the dependencies of Fulcrum's package. */
 const PACKAGES = `systemd systemd-sysv dbus apt procps haproxy keepalived iproute2 iputils-ping iputils-arping
   openssh-server chrony snmpd bubblewrap curl kmod libstdc++6 openssl passwd etcd-server`.split(/\s+/)
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
-// The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
+// The overlay lives in its own mount namespace and ends with its last process. If this process dies, SIGTERM makes
 // systemd-nspawn power the machine off.
 const MOUNT = `mount -t overlay overlay -o lowerdir="$1",upperdir="$2/upper",workdir="$2/work" "$2/root" && echo $$ >"$3/cgroup.procs" && shift 3 && exec "$@"`
 const IN_OVERLAY = ['--pdeathsig', 'TERM', 'unshare', '-m', 'sh', '-c', MOUNT, 'sh'] as const
@@ -57,10 +59,10 @@ const NSPAWN = [
 ] as const
 const BOOT_MS_MAX = 300_000
 
-/** Root folder of what a container starts from. Nobody changes it. */
+/** Root folder from which containers start. It is never changed. */
 export const containerTree = (): Promise<string> => debianTree(hostSuite(), PACKAGES)
 
-/** Why no container can be started here, or undefined. */
+/** Returns why no container can be started here, or undefined. */
 export function containerObstacle(): string | undefined {
   if (process.getuid?.() !== 0) return 'needs root'
   const missing = PROGRAMS.filter((name) => !isOnPath(name))
@@ -101,7 +103,7 @@ export async function startContainer(
   let leader: string | undefined
   const stop = async () => {
     const isRunning = nspawn.exitCode === null && nspawn.signalCode === null
-    // The end of its first process is the end of the machine; systemd-nspawn follows.
+    // The machine ends with its first process; systemd-nspawn follows.
     if (leader !== undefined && isRunning) process.kill(Number(leader), 'SIGKILL')
     else nspawn.kill('SIGTERM')
     if (isRunning) await ended
@@ -143,9 +145,9 @@ export async function startContainer(
 }
 
 /**
- * Where this process stands in the hierarchies of control groups that systemd knows, the unified one first. Each
- * container has a group of its own below it: systemd-nspawn would put all of them into the same, and a unit of one
- * would not end before the same unit of the others.
+ * Place of this process in the hierarchies of control groups that systemd knows, the unified one first. Each container
+ * has its own group below: systemd-nspawn would put all of them into the same group, and a unit of one would not end
+ * before the same unit of the others.
  */
 function controlGroups(): readonly [string, ...string[]] {
   const path = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
@@ -160,7 +162,7 @@ function controlGroups(): readonly [string, ...string[]] {
   return [unified, ...roots((type, options) => type === 'cgroup' && options.split(',').includes('name=systemd'))]
 }
 
-/** Its processes have ended, or are about to. */
+/** The processes of the group have ended, or are about to. */
 async function removeGroup(group: string): Promise<void> {
   if (!existsSync(group)) return
   for (const entry of readdirSync(group, { withFileTypes: true }))
@@ -169,7 +171,7 @@ async function removeGroup(group: string): Promise<void> {
   rmdirSync(group)
 }
 
-/** The process id of the container's systemd, once its start-up jobs are done. */
+/** Returns the process id of the container's systemd once its start-up jobs are done. */
 async function booted(nspawn: ChildProcess): Promise<string> {
   const deadline = performance.now() + BOOT_MS_MAX
   while (performance.now() < deadline && nspawn.exitCode === null) {

@@ -27,7 +27,7 @@ t.test(
     const frontend = (await daemon.data('POST', '/layer7proxy/frontends', made)).id
     const asked_ms = performance.now()
     await daemon.data('PUT', '/services/apply')
-    /** What an apply that reloads takes on this machine now; later ones are quicker than the first. */
+    /** Duration of an apply with a reload on this machine now; later ones are faster than the first. */
     const apply_ms = performance.now() - asked_ms
 
     let failed = 0
@@ -43,9 +43,9 @@ t.test(
     for (let round = 0; round < ROUNDS; round += 1) {
       const weight = 101 + round
       const timeoutClient = 31 + round
-      // An apply of nothing waits for what the start does by itself, so that the delay is one of this apply.
+      // An empty apply waits for what the start does automatically, so that the delay belongs to this apply alone.
       await daemon.data('PUT', '/services/apply')
-      // Every other round is a reload; the delay walks through the whole of an apply.
+      // Every other round is a reload; the delays cover the whole apply.
       const reload = round % 2 === 0
       await daemon.data('PUT', `/ipvsDirector/rips/${rip}`, { port: origin.port, weight })
       if (reload) await daemon.data('PUT', `/layer7proxy/frontends/${frontend}`, { timeoutClient })
@@ -54,7 +54,7 @@ t.test(
         (answer) => answer.status,
         () => 0,
       )
-      // The first is killed as it begins, the last when it has been answered.
+      // The first kill comes as the apply begins, the last after its answer.
       if (round < ROUNDS - 1) await wait(apply_ms * (round / ROUNDS) ** 2)
       else await apply
       await daemon.kill('SIGKILL')
@@ -70,7 +70,7 @@ t.test(
       const isNew = revision === before + 1
       test.comment(`round ${round}: ${isNew ? 'new' : 'old'}, answered ${answered}`)
       test.ok(isNew || revision === before, `round ${round}: revision ${before} → ${revision}`)
-      if (answered === 200) test.ok(isNew, `round ${round}: what was answered is kept`)
+      if (answered === 200) test.ok(isNew, `round ${round}: an answered apply is kept`)
       test.equal(count > 0, !isNew, `round ${round}: pending exactly when it was not applied`)
       if (isNew) applied = weight
       outcomes.add(isNew ? 'new' : 'old')
@@ -89,6 +89,6 @@ t.test(
     stopped = true
     await traffic
     test.equal(failed, 0, 'traffic was never interrupted')
-    test.equal(outcomes.size, 2, 'some kills came before the apply was kept, some after')
+    test.equal(outcomes.size, 2, 'some kills came before the apply was stored, some after')
   },
 )

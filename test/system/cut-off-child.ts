@@ -7,8 +7,8 @@ import { readInterfaces } from '../../workers/probe/interfaces.ts'
 import { type Records, viewOf } from '../fixtures/view.ts'
 
 /**
- * Serves one client in its namespace and says what a change would do to it: `cut-off-child.ts NODE IP PORT BEFORE
- * AFTER`.
+ * Serves one client in its namespace and reports the effect of a change on it:
+ * `cut-off-child.ts NODE IP PORT BEFORE AFTER`.
  */
 const [nodeId = '', ip = '', port = '', before = '', after = ''] = process.argv.slice(2)
 const [running, desired]: readonly Records[] = [JSON.parse(before), JSON.parse(after)]

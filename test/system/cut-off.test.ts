@@ -9,7 +9,7 @@ import { viewOf } from '../fixtures/view.ts'
 import { ipGroup, NODE, staticIp } from '../src/drivers/iproute2/network-records.ts'
 import { cable, namespace, namespaceObstacle } from './network-namespace.ts'
 
-/** A client with a real connection is warned of exactly the changes that would take its answers away. */
+/** A client with a real connection is warned of exactly the changes that would cut off its answers. */
 
 const skip = (await namespaceObstacle()) ?? false
 const TIMEOUT_MS = 120_000
@@ -17,7 +17,7 @@ const PORT = 9443
 const CHILD = new URL('cut-off-child.ts', import.meta.url).pathname
 t.setTimeout(1_800_000)
 
-/** Connects again until somebody listens, and stays until it is closed. */
+/** Connects again until a server listens, and stays until it is closed. */
 const CLIENT = `const go = () => require('node:net').connect({ host: '10.77.0.10', port: ${PORT} })
   .on('error', () => setTimeout(go, 50)).on('connect', () => undefined)
 go()`
@@ -88,7 +88,7 @@ function cases(eth0: string, eth1: string, eth2: string): readonly Case[] {
   ]
 }
 
-t.test('a client is warned of what takes its answers away, and of nothing else', { skip }, async (test) => {
+t.test('a client is warned of changes that cut off its answers, and of no others', { skip }, async (test) => {
   const [node, client] = [await namespace(test, 'node'), await namespace(test, 'client')]
   const stranger = await namespace(test, 'stranger')
   await cable(node, 'eth0', client, 'c0', 1)
@@ -124,7 +124,7 @@ t.test('a client is warned of what takes its answers away, and of nothing else',
     await make(one.after)
     const wait_s = one.reaches ? '60' : '1'
     const ping = await client.run(['ping', '-c1', '-W', wait_s, '10.77.0.10'], TIMEOUT_MS)
-    test.equal(ping.exitCode === 0, one.reaches, `${one.title}: whether it is so`)
+    test.equal(ping.exitCode === 0, one.reaches, `${one.title}: the real effect`)
     await client.ip(`address del ${own}`)
   }
 })

@@ -11,16 +11,16 @@ export interface Finished {
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
-/** What is built once on a machine, as it takes long. Only root uses it, and nobody else may look into it. */
+/** Folder of slow builds that are made once per machine. Only root uses it, and no other user may read it. */
 export function testCache(): string {
   const cache = '/var/tmp/fulcrum-test-cache'
   mkdirSync(cache, { recursive: true, mode: 0o700 })
   return cache
 }
 
-/** The longest that a tree is awaited: half for whoever builds the same one, half to build it. */
+/** Longest wait for a tree: half for another process that builds the same one, half to build it. */
 export const TREE_MS_MAX = 1_800_000
-/** Who had to wait finds it built. What a build left that was killed is no tree. */
+/** A process that had to wait finds the tree built. The rest of a killed build is not a tree. */
 const BUILD = `
 test -e "$1" && exit
 tree=$1 building=$2
@@ -35,8 +35,8 @@ export function hostSuite(): string {
 }
 
 /**
- * The root folder of a minimal Debian with these packages; built once and kept under a name that its recipe decides.
- * What is `offered` is downloaded as well, with all that it needs: it can be installed without a network.
+ * Root folder of a minimal Debian with these packages; built once and stored under a name derived from its recipe.
+ * Packages in `offered` are downloaded as well, with their dependencies, and can be installed without a network.
  */
 export async function debianTree(
   suite: string,

@@ -7,7 +7,7 @@ const TYPES = { 1: 'A', 28: 'AAAA', 33: 'SRV' } as const
 const TTL_S = 1
 const [NO_ERROR, SERVFAIL, NXDOMAIN] = [0, 2, 3]
 
-/** What a name is answered with: addresses (none: the name is there and has none), a failure, or not at all. */
+/** Answer for a name: addresses (none: the name exists without addresses), a failure, or no answer. */
 export type DnsAnswer = readonly string[] | 'refuses' | 'silent'
 
 /** One answer for the name of a service. */
@@ -17,13 +17,11 @@ export interface Service {
   readonly weight?: number
 }
 
-/**
- * A name server on loopback, over UDP, whose answers a test changes while it runs. A name that it lacks is NXDOMAIN.
- */
+/** A name server on loopback, over UDP, whose answers a test changes while it runs. An unknown name is NXDOMAIN. */
 export class DnsServer {
   readonly names = new Map<string, DnsAnswer>()
   readonly services = new Map<string, readonly Service[]>()
-  /** Names that were asked for, in their order. */
+  /** Requested names, in their order. */
   readonly asked: string[] = []
   readonly #socket: Socket
   #isClosed = false
@@ -48,7 +46,7 @@ export class DnsServer {
     return server
   }
 
-  /** Nobody is there any more. */
+  /** Closes the server, so that nothing listens any more. */
   close(): void {
     if (!this.#isClosed) this.#socket.close()
     this.#isClosed = true
@@ -68,7 +66,7 @@ export class DnsServer {
       services.length > 0 ? NO_ERROR : known === undefined ? NXDOMAIN : known === 'refuses' ? SERVFAIL : NO_ERROR
     const head = Buffer.alloc(12)
     query.copy(head, 0, 0, 2)
-    // An answer, with recursion wanted and to be had.
+    // An answer, with recursion desired and available.
     head.writeUInt16BE(0x8180 | code, 2)
     head.writeUInt16BE(1, 4)
     head.writeUInt16BE(records.length, 6)
@@ -99,7 +97,7 @@ function serviceOf({ target, port, weight = 1 }: Service): Buffer {
   return resourceOf(33, Buffer.concat([numbers, ...labels, Buffer.from([0])]))
 }
 
-/** The name is that of the question. */
+/** The name refers to that of the question. */
 function resourceOf(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12)
   head.writeUInt16BE(0xc0_0c, 0)

@@ -21,7 +21,7 @@ function* randoms(seed: number): Generator<number, never> {
   }
 }
 
-/** Two configurations that differ in every record, and of which each has records that the other one lacks. */
+/** Two configurations that differ in every record, each with records that the other lacks. */
 function documentOf(kind: 'one' | 'two', port: number) {
   const isOne = kind === 'one'
   const name = (at: number) => (at % 2 === 0 ? `web-${at}` : `${kind}-${at}`)
@@ -42,7 +42,7 @@ function documentOf(kind: 'one' | 'two', port: number) {
 }
 
 t.test(
-  'kill -9 while a file is applied leaves what ran before or what the file says, and never something between',
+  'kill -9 while a file is applied leaves the old configuration or that of the file, and never a mixture',
   { timeout: 600_000 },
   async (test) => {
     test.comment(`FULCRUM_TEST_DOCUMENT_SEED=${SEED}`)
@@ -75,7 +75,7 @@ t.test(
     let [now, next]: ['one' | 'two', 'one' | 'two'] = ['two', 'one']
     for (let round = 0; round < ROUNDS; round += 1) {
       const { revision: before } = await daemon.data('GET', '/services/pending')
-      // They walk through the time that it takes, and the last one comes after the answer.
+      // The kills cover the duration of the apply, and the last one comes after the answer.
       const delay_ms = apply_ms * ((round + random.next().value) / ROUNDS) ** 2
       const going = apply(next)
       if (round < ROUNDS - 1) await wait(delay_ms)
@@ -89,15 +89,15 @@ t.test(
       const title = `round ${round}, killed after ${delay_ms.toFixed(0)} ms of ${apply_ms.toFixed(0)}: ${isNew ? 'new' : 'old'}`
       test.comment(title)
       test.ok(isNew || revision === before, `${title}: revision ${before} → ${revision}`)
-      test.equal(count, 0, `${title}: what a plan edits is never pending`)
-      if (exit === 0) test.ok(isNew, `${title}: what was answered is kept`)
+      test.equal(count, 0, `${title}: the edits of a plan are never pending`)
+      if (exit === 0) test.ok(isNew, `${title}: an answered apply is kept`)
       else test.match(err, /cannot be reached/, title)
       outcomes.add(isNew)
       if (isNew) [now, next] = [next, now]
       test.same(
         [await changesTo(now), await changesTo(next)],
         [0, whole],
-        `${title}: planned again, nothing or all of it`,
+        `${title}: another plan has nothing or everything`,
       )
       const marks = { one: 'weight 10 ', two: 'weight 20 ' }
       await until(
@@ -106,7 +106,7 @@ t.test(
         (text) => text.includes(marks[now]) && !text.includes(marks[next]),
       )
     }
-    test.equal(outcomes.size, 2, 'some kills came before the apply was kept, some behind')
+    test.equal(outcomes.size, 2, 'some kills came before the apply was stored, some after')
     test.match(await apply(next), { exit: 0 }, 'and it can be applied')
     test.equal(await changesTo(next), 0)
   },

@@ -35,15 +35,19 @@ t.test('a drain with wait and then: a job follows the last connections and takes
   test.match(drained.json.message, /gets no new clients; on Layer 7, those bound to it by cookie or stick table still/)
   test.match(await job(), { state: 'running', step: /apply/ }, 'it waits for the apply')
   test.match(await job(), { title: `Drain of real server first (${first})`, resourceId: first })
-  test.equal((await daemon.call('PUT', `/ipvsDirector/rips/${first}/drain?wait=10m`)).status, 409, 'once at a time')
+  test.equal(
+    (await daemon.call('PUT', `/ipvsDirector/rips/${first}/drain?wait=10m`)).status,
+    409,
+    'one drain at a time',
+  )
   const other = await made('/ipvsDirector/rips', { ...server, name: 'other', port: 9 })
   await apply()
   await daemon.call('PUT', `/ipvsDirector/rips/${other}`, { body: { port: 10 } })
   await until('the connection to be seen', job, ({ step }) => step === '1 connection is left')
   const next = await conversation(test, port)
-  test.equal(await next.say('new'), 'second new', 'new connections go elsewhere')
-  test.equal(await long.say('still here'), 'first still here', 'the open one goes on')
-  // A reload leaves the connection with a worker that takes no new ones.
+  test.equal(await next.say('new'), 'second new', 'new connections use another server')
+  test.equal(await long.say('still here'), 'first still here', 'the open connection stays')
+  // A reload leaves the connection with a worker that accepts no new ones.
   await daemon.data('PUT', `/layer7proxy/backends/${backendId}`, { timeoutServer: 900 })
   const { changes: reloading } = await daemon.data('GET', '/services/pending')
   const own = reloading.find(({ resourceId }: { readonly resourceId: string }) => resourceId === backendId)
@@ -61,7 +65,7 @@ t.test('a drain with wait and then: a job follows the last connections and takes
   })
   test.equal((await daemon.call('GET', `/ipvsDirector/rips/${first}`)).json.data.state, 'halted')
   const { changes } = (await daemon.call('GET', '/services/pending')).json.data
-  test.match(changes, [{ resourceId: other }], 'what somebody else has pending stays pending')
+  test.match(changes, [{ resourceId: other }], 'changes that another user has pending stay pending')
   test.match((await daemon.call('GET', '/revisions')).json.data[0].comment, /^drained, job /)
 })
 
@@ -82,7 +86,7 @@ t.test('a job that waits for connections can be cancelled; the server stays drai
   }
 })
 
-t.test('in trial the kernel balances nothing, so nobody waits for it', async (test) => {
+t.test('in trial the kernel balances nothing, so no drain waits for it', async (test) => {
   const daemon = await daemonFixture(test)
   const { id: ripId } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'r', ip: '127.0.0.1', port: 9 })
   const reals = [{ ripId }]

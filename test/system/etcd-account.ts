@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
 import type { Container } from './container.ts'
 
-/** The member of etcd of a machine, as whoever takes it over finds it. */
+/** The etcd member of a machine, as an attacker who takes it over finds it. */
 
 const FOLDER = '/var/lib/fulcrum/cluster'
-/** Inside the namespaces of its unit, as its account. */
+/** Inside the namespaces of its unit, with its account. */
 const TRY = `pid=$(systemctl show -P MainPID fulcrum-etcd)
 as() { nsenter -t "$pid" -m -- setpriv --reuid fulcrum-etcd --regid fulcrum-etcd --clear-groups -- "$@"; }
 cd /
@@ -17,19 +17,19 @@ echo "sees $(nsenter -t "$pid" -m -- ls /var/lib /var/lib/fulcrum | xargs)"`
 const OUTSIDE = `setpriv --reuid fulcrum-etcd --regid fulcrum-etcd --clear-groups -- cat ${FOLDER}/peer-key.pem`
 const PARTS = ['authority.pem', 'certificate.pem', 'key.pem', 'revoked.crl'] as const
 const OF_NODES = ['client', 'peer'].flatMap((role) => PARTS.map((part) => `${role}-${part}`))
-/** It has no port for clients; whom its daemon takes stands in their authority and list. */
+/** It has no port for clients; its authority and its list of revoked certificates decide which daemons it accepts. */
 const OF_WITNESSES = ['client-authority.pem', 'client-revoked.crl', ...PARTS.map((part) => `peer-${part}`)]
 
 export interface EtcdAccountOptions {
   readonly isWitness?: boolean
 }
 
-/** Holds that it has neither powers nor anything of the daemon's but what it needs to listen. */
+/** Asserts that it has neither capabilities nor any of the daemon's data, except for what it needs to listen. */
 export async function assertHeldBack(t: Test, machine: Container, { isWitness = false }: EtcdAccountOptions = {}) {
   const shell = async (script: string) => (await machine.run('sh', '-c', script)).stdout.trim()
   const uid = await shell('id -u fulcrum-etcd')
   const status = await shell('cat /proc/$(systemctl show -P MainPID fulcrum-etcd)/status')
-  t.match(status, new RegExp(`^Uid:(\\t${uid}){4}$`, 'm'), 'it runs by an account of its own')
+  t.match(status, new RegExp(`^Uid:(\\t${uid}){4}$`, 'm'), 'it runs under its own account')
   t.match(status, /^Groups:\t? *(\d+ *)?$/m, 'in no other group')
   for (const powers of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb']) t.match(status, new RegExp(`^Cap${powers}:\t0+$`, 'm'))
   const secret = isWitness ? 'witness.json' : 'membership.json'
@@ -38,8 +38,12 @@ export async function assertHeldBack(t: Test, machine: Container, { isWitness = 
   t.same(
     (await shell(TRY)).split('\n'),
     [...readable, `writes ${FOLDER}/etcd/new`, 'sees /var/lib: fulcrum /var/lib/fulcrum: cluster'],
-    'it reads what it needs to listen, and writes what is its own',
+    'it reads what it needs to listen, and writes only its own data',
   )
-  t.equal(await shell(`find ${FOLDER} -perm /007 ! -type l ! -type s`), '', 'and others nothing')
-  t.match(await machine.run('sh', '-c', OUTSIDE), { exitCode: 1, stderr: /Permission denied/ }, 'not even its account')
+  t.equal(await shell(`find ${FOLDER} -perm /007 ! -type l ! -type s`), '', 'others can read none of it')
+  t.match(
+    await machine.run('sh', '-c', OUTSIDE),
+    { exitCode: 1, stderr: /Permission denied/ },
+    'not even its own account',
+  )
 }

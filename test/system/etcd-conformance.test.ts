@@ -1,4 +1,4 @@
-/** What stands in for etcd in tests of the cluster's log does what the etcd of Debian 13 does. */
+/** The substitute for etcd in tests of the cluster's log behaves like the etcd of Debian 13. */
 import t from 'tap'
 import { EtcdCluster } from '../fixtures/etcd.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
@@ -14,7 +14,7 @@ t.test('in memory', async (test) => {
   await etcdConformance(test, { etcd: etcd.client(), compact: async (revision) => etcd.compact(revision) })
 })
 
-t.test('the real one', { skip }, async (test) => {
+t.test('the real etcd', { skip }, async (test) => {
   if (typeof programs === 'string') return
   const client = (await EtcdCluster.start(test, programs, 1)).client()
   await etcdConformance(test, { etcd: client, compact: async (revision) => await client.compact(revision) })

@@ -8,13 +8,13 @@ import { errorOf } from '../fixtures/etcd-error.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
-/** The client while members of the real etcd are ended, killed and stopped in their tracks. */
+/** The client while members of the real etcd are ended, killed and suspended. */
 
 t.setTimeout(1_800_000)
 const programs = await etcdPrograms()
 const skip = typeof programs === 'string' ? programs : false
 const noDisk = skip === false ? noSmallDisk : skip
-/** For calls that are to fail: longer than an election, which is over in 2 s on a quiet machine. */
+/** For calls that should fail: longer than an election, which takes up to 2 s on a quiet machine. */
 const SOON = { timeout_ms: 3_000 }
 /** A third of it is for a member that hangs. */
 const PATIENT = { timeout_ms: 15_000 }
@@ -34,7 +34,7 @@ const once = async (client: EtcdClient, key: string, options = {}) =>
     options,
   )
 
-/** Leadership is with another member than this one. */
+/** Resolves when another member than this one leads. */
 async function ledByAnother(cluster: EtcdCluster, client: EtcdClient, member: EtcdMember): Promise<void> {
   if ((await cluster.leader(member)) !== member) return
   const other = cluster.members.find((one) => one !== member)
@@ -42,7 +42,7 @@ async function ledByAnother(cluster: EtcdCluster, client: EtcdClient, member: Et
   await client.maintenance.moveLeader((await cluster.status(other)).memberId)
 }
 
-t.test('the own member is stopped: writes go to another one', { skip }, async (test) => {
+t.test("the node's own member is stopped: writes go to another member", { skip }, async (test) => {
   const { cluster, client } = await started(test, 3)
   await client.put('a', '1')
   await cluster.member(0).stop()
@@ -53,12 +53,12 @@ t.test('the own member is stopped: writes go to another one', { skip }, async (t
   test.equal(await versionOf(cluster.client(), 'a'), 2)
 })
 
-t.test('the own member hangs: the outcome is not known, and nothing is written twice', { skip }, async (test) => {
+t.test("the node's own member hangs: the outcome is unknown, and nothing is written twice", { skip }, async (test) => {
   const { cluster } = await started(test, 3)
   const client = cluster.client(0, PATIENT)
   const own = cluster.member(0)
   await ledByAnother(cluster, client, own)
-  // The client has a connection that it believes.
+  // The client has a connection that it trusts.
   await client.range({ key: 'a' })
   await own.pause()
   const error = await errorOf(once(client, 'a', SOON))
@@ -66,7 +66,7 @@ t.test('the own member hangs: the outcome is not known, and nothing is written t
     kind: 'unknown-outcome',
     message: /did not answer within 3000 ms; whether the write was executed/,
   })
-  // The caller looks, and sends what is not there once more.
+  // The caller checks, and sends missing writes again.
   const isThere = (await versionOf(client, 'a')) > 0
   test.equal((await once(client, 'a')).succeeded, !isThere)
   own.resume()
@@ -74,18 +74,18 @@ t.test('the own member hangs: the outcome is not known, and nothing is written t
   const { revision } = await client.range({ key: 'a' })
   await until('it has all', async () => ((await cluster.status(own)).revision >= revision ? true : undefined))
   test.equal(await versionOf(client, 'a'), 1)
-  // Without a connection to the one that hangs, a write goes elsewhere by itself.
+  // Without a connection to the hanging member, a write goes elsewhere automatically.
   await own.pause()
   test.ok((await once(cluster.client(0, PATIENT), 'b')).succeeded)
   own.resume()
 })
 
-t.test('a disk is full: its member ends, others go on, and with room it has all', { skip: noDisk }, async (test) => {
+t.test('a disk is full: its member ends, others go on, with space it catches up', { skip: noDisk }, async (test) => {
   const { cluster } = await started(test, 3)
   const client = cluster.client(0, PATIENT)
   const full = cluster.member(0)
   await full.stop()
-  // Room for two of the files of 64 MiB that it prepares.
+  // Room for two of the 64 MiB files that it prepares.
   const disk = smallDisk(test, 160)
   const dataFolder = join(disk, 'etcd')
   cpSync(full.settings.dataFolder, dataFolder, { recursive: true })
@@ -95,13 +95,13 @@ t.test('a disk is full: its member ends, others go on, and with room it has all'
   try {
     writeFileSync(join(disk, 'filler'), Buffer.alloc(Math.max(0, free.bavail * free.bsize - 2 ** 20)))
   } catch {
-    // It has taken some of it meanwhile.
+    // The member has used some of the space meanwhile.
   }
   let ended = false
   const end = full.ended().then(() => (ended = true))
   const value = 'x'.repeat(2 ** 20)
   let written = 0
-  // One that was under way when it ended may be executed or not.
+  // A write in progress at its end may or may not be executed.
   while (!ended) written = await client.put(`full/${written}`, value, SOON).catch(() => written)
   await end
   test.match(full.log, /no space left on device/)
@@ -138,11 +138,11 @@ t.test('a watch over a kill of the leader', { skip }, async (test) => {
   test.match(await end, { kind: 'unreachable' })
   await until('somebody else leads', async () => await unlessRefused(client.put('w/2', '2', SOON)))
   await client.put('w/3', '3')
-  // Somewhere else, from where this one ended.
+  // At another member, from where this one ended.
   await seen(await client.watch({ prefix: 'w/' }, { from: last + 1 }), 'w/3')
   const unique = [...new Set(told)]
   test.same(unique, ['w/0', 'w/1', 'w/2', 'w/3'])
-  // One at a member that lives may go on all the time, or end because there was no leader for long.
+  // A watch at a living member may continue, or end because there was no leader for long.
   told.length = 0
   last = from - 1
   await seen(stays, 'w/3').catch(async (error: unknown) => {
@@ -152,7 +152,7 @@ t.test('a watch over a kill of the leader', { skip }, async (test) => {
   test.same([...new Set(told)], ['w/0', 'w/1', 'w/2', 'w/3'])
 })
 
-t.test('no quorum: writes and reads say so, old knowledge is answered', { skip }, async (test) => {
+t.test('no quorum: writes and reads fail with that reason, old data is answered', { skip }, async (test) => {
   const { cluster, client } = await started(test, 3)
   await client.put('a', '1')
   const watch = await client.watch({ key: 'a' })
@@ -163,7 +163,7 @@ t.test('no quorum: writes and reads say so, old knowledge is answered', { skip }
   )
   await cluster.member(1).kill()
   await cluster.member(2).kill()
-  // A leader that does not know yet that it is alone takes a write, whose outcome nobody knows then.
+  // A leader that does not yet know that it is alone accepts a write, whose outcome is then unknown.
   test.match((await errorOf(client.put('a', '2', SOON))).kind, /^(unknown-outcome|no-leader)$/)
   test.equal((await watched).kind, 'no-leader')
   const refused = await until('it knows that it is alone', async () => {
@@ -184,12 +184,12 @@ t.test('no quorum: writes and reads say so, old knowledge is answered', { skip }
   await client.put('a', '4')
 })
 
-t.test('the last of two is made a cluster of its own', { skip }, async (test) => {
+t.test('the last of two members becomes a cluster of its own', { skip }, async (test) => {
   const { cluster, client } = await started(test, 2)
   const revision = await client.put('a', '1')
   const [left, gone] = [cluster.member(0), cluster.member(1)]
-  // An answer of the leader does not mean that the other one knows it as committed, and what it does not know so is
-  // thrown away below.
+  // An answer of the leader does not mean that the other member knows the write as committed, and uncommitted writes
+  // are dropped below.
   await until('both have it', async () => ((await cluster.status(left)).revision >= revision ? true : undefined))
   await gone.kill()
   await left.stop()
@@ -197,12 +197,12 @@ t.test('the last of two is made a cluster of its own', { skip }, async (test) =>
   await cluster.healthy(left)
   test.equal((await client.members.list()).length, 1)
   await client.put('a', '2')
-  // Once is enough.
+  // One round is enough.
   await left.stop()
   await left.start()
   await cluster.healthy(left)
   test.equal(await versionOf(client, 'a'), 2)
-  // The one that was left out ends by itself.
+  // The excluded member ends on its own.
   await gone.start()
   await gone.ended()
   test.match(gone.log, /permanently removed/)

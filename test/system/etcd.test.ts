@@ -33,7 +33,7 @@ const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStrin
 const keys = ({ kvs }: RangeAnswer) => kvs.map(({ key }) => text(key))
 const shown = ({ kind, kv }: WatchEvent) => `${kind} ${text(kv.key)}=${text(kv.value)} ${kv.modRevision}`
 
-/** So many events as they come. */
+/** Reads so many events as they arrive. */
 async function take(watch: Watch, count: number): Promise<readonly WatchEvent[]> {
   const events: WatchEvent[] = []
   for await (const report of watch) {
@@ -131,7 +131,7 @@ t.test('leases', { skip }, async (test) => {
   await client.leases.revoke(lease.id)
   test.match(await errorOf(client.leases.revoke(lease.id)), { kind: 'refused', facts: { code: 5 } })
   test.match(await errorOf(client.put('a', 'a', { lease: lease.id })), { kind: 'refused', facts: { code: 5 } })
-  // One ends by itself, with what was put with it.
+  // One lease ends on its own, together with its keys.
   await client.put('live/left', 'b', { lease: (await client.leases.grant(10)).id })
   const events = await take(watch, 3)
   test.same(
@@ -153,7 +153,7 @@ t.test('a watch', { skip }, async (test) => {
   await client.put('w/b', 'not this one')
   const put = await client.put('w/c', '3')
   test.same((await take(now, 1)).map(shown), [`put w/c=3 ${put}`])
-  // Nothing changes: it says up to where that is known.
+  // Without changes, it reports up to which revision that is known.
   const idle = await client.watch({ prefix: 'idle/' })
   for await (const report of idle) {
     test.same(report, { kind: 'progress', revision: put })
@@ -172,7 +172,7 @@ t.test('large answers', { skip }, async (test) => {
   const value = Buffer.alloc(MEBIBYTE, 'ä')
   const first = await client.put('large/0', value)
   for (let index = 1; index < 12; index += 1) await client.put(`large/${index}`, value)
-  // Two keys of one revision come together, although etcd tells it in fragments.
+  // Two keys of one revision arrive together, although etcd sends them in fragments.
   const half = value.subarray(0, MEBIBYTE / 2)
   const both = await client.transact({
     success: [
@@ -195,7 +195,7 @@ t.test('large answers', { skip }, async (test) => {
   test.ok(reports.length > 1, `in pieces: ${reports.join(' ')}`)
 })
 
-t.test('who is not trusted is refused', { skip }, async (test) => {
+t.test('an untrusted client is refused', { skip }, async (test) => {
   const { cluster, client } = await started(test, 1)
   await client.put('a', 'a')
   const stranger = await (await TestCa.make('stranger')).issue('stranger')
@@ -206,7 +206,7 @@ t.test('who is not trusted is refused', { skip }, async (test) => {
   const before = cluster.client(0, { credentials: revoked })
   test.equal(await before.put('a', 'b'), 3)
   await cluster.revoke(member, [serial])
-  // Only those that connect are looked at.
+  // Only connecting clients are checked.
   test.equal(await before.put('a', 'b'), 4)
   for (const [why, shownBy] of [
     ['a certificate of another authority', { ...credentials, certificate: stranger.certificate, key: stranger.key }],
@@ -215,7 +215,7 @@ t.test('who is not trusted is refused', { skip }, async (test) => {
     ['a certificate that is revoked', revoked],
     ['a member of another authority', { ...credentials, ca: stranger.ca }],
   ] as const) {
-    // The alert may be lost after a reset, and etcd tells a revoked certificate nothing but that.
+    // The alert may be lost after a reset, and etcd sends no other explanation for a revoked certificate.
     const { kind } = await errorOf(cluster.client(0, { credentials: shownBy }).put('a', 'c'))
     test.match(kind, /^(untrusted|unknown-outcome)$/, why)
   }
@@ -248,7 +248,7 @@ t.test('members come and go', { skip }, async (test) => {
   const { cluster, client } = await started(test, 2)
   await client.put('a', 'a')
   const third = await cluster.prepare('m3')
-  // A cluster that has just begun refuses changes for some seconds.
+  // A new cluster refuses changes for some seconds.
   const { id } = await until('a learner is added', async () => {
     const error = await client.members.add([third.peerUrl], { isLearner: true }).catch((reason: unknown) => reason)
     if (error instanceof Error && /unhealthy|not enough started/.test(error.message)) return undefined
@@ -276,7 +276,7 @@ t.test('members come and go', { skip }, async (test) => {
     { name: 'm3', isLearner: false, clientUrls: [third.url] },
   )
   test.match(await errorOf(client.members.remove('12345')), { kind: 'refused', facts: { code: 5 } })
-  // A peer URL that leads nowhere: the other two go on.
+  // A peer URL that leads nowhere: the other two continue.
   await client.members.update(id, ['https://127.0.0.1:1'])
   test.match((await client.members.list()).find((member) => member.id === id)?.peerUrls, ['https://127.0.0.1:1'])
   await until('it is removed', async () => {
@@ -332,7 +332,7 @@ t.test('maintenance', { skip }, async (test) => {
   test.match(await errorOf(client.maintenance.moveLeader('12345')), { kind: 'refused', facts: { code: 9 } })
 })
 
-t.test('no space left, and space made', { skip }, async (test) => {
+t.test('no space left, and space freed', { skip }, async (test) => {
   const { cluster, client } = await started(test, 3, { overrides: [`--quota-backend-bytes=${4 * MEBIBYTE}`] })
   const full = await errorOf(
     (async () => {
@@ -340,7 +340,7 @@ t.test('no space left, and space made', { skip }, async (test) => {
     })(),
   )
   test.match(full, { kind: 'no-space', facts: { code: 8 } })
-  // Each member that notices raises one, a moment later.
+  // Each member that notices raises an alarm, a moment later.
   const alarms = await until('an alarm', async () => {
     const all = await client.maintenance.alarms()
     return all.length > 0 ? all : undefined
@@ -349,7 +349,7 @@ t.test('no space left, and space made', { skip }, async (test) => {
   const urls = () => cluster.members.map(({ url }) => url)
   await until('no alarm', async () => {
     const space = new EtcdSpace({ etcd: client, urls, clock: systemClock, log: silentLog })
-    // The node whose member leads is one of them.
+    // One of them is the node whose member leads.
     for (const at of urls()) await space.look(await client.maintenance.status({ at }))
     return (await client.maintenance.alarms()).length === 0 ? true : undefined
   })

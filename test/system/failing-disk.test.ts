@@ -1,4 +1,4 @@
-/** A daemon whose disk fails for a while: it says so, does not fall over, and starts anew when the disk works. */
+/** A daemon whose disk fails for a while: it reports that, keeps running, and starts anew when the disk works. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { freePort } from '../fixtures/traffic.ts'
 
 const noTracing = process.getuid?.() === 0 ? false : 'needs root to trace a daemon that runs'
 
-/** From now on these files of the daemon cannot be brought to the disk; the answer mends it. */
+/** Makes writes of these files of the daemon fail from now on; the returned function repairs that. */
 async function failing(test: Test, daemon: Daemon, files: readonly string[]): Promise<() => Promise<void>> {
   const paths = files.flatMap((file) => ['-P', join(daemon.state, file)])
   const fault = ['-e', 'trace=fdatasync,fsync', '-e', 'inject=fdatasync,fsync:error=EIO']
@@ -33,7 +33,7 @@ async function failing(test: Test, daemon: Daemon, files: readonly string[]): Pr
 }
 
 t.test(
-  'the configuration on a disk that fails: refused with words, read all the same, anew when the disk works',
+  'the configuration on a failing disk: writes are refused, reads work, and it restarts when the disk works',
   { skip: noTracing },
   async (test) => {
     const daemon = await daemonFixture(test)
@@ -46,7 +46,7 @@ t.test(
     const refused = await post('refused')
     test.match(refused, { status: 500, json: { code: 'INTERNAL', message: /Nothing was changed.*disk failed/ } })
     const names = async () => (await daemon.data('GET', '/ipvsDirector/rips')).map(({ name }: { name: string }) => name)
-    test.same(await names(), ['before'], 'it answers, and nothing that it refused')
+    test.same(await names(), ['before'], 'it answers, without the refused edits')
     const { attention } = await daemon.data('GET', '/overview')
     test.match(
       attention.filter(({ kind }: { kind: string }) => kind === 'disk'),
@@ -63,7 +63,7 @@ t.test(
       () => daemon.code,
       (code) => code !== undefined,
     )
-    test.equal(daemon.code, 1, 'so that it is started again')
+    test.equal(daemon.code, 1, 'so that it is restarted')
     test.notMatch(daemon.stderr, /"defect"|unhandled/i)
     await daemon.start()
     await daemon.login()
@@ -76,11 +76,11 @@ t.test(
 )
 
 t.test(
-  'the archive that its environment refuses: anew as well, and the disk keeps what was answered',
+  'an archive environment that refuses writes: it restarts as well, and the disk keeps what was answered',
   { skip: noTracing },
   async (test) => {
     const daemon = await daemonFixture(test)
-    // Its own looks at the disk go well, as those at a disk that works do.
+    // The daemon's own checks of the disk succeed, as on a working disk.
     await failing(test, daemon, ['archive/data.mdb'])
     const { id: ripId } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 9 })
     const more = { mode: 'http', reals: [{ ripId }], healthCheck: { type: 'none' } }
@@ -94,7 +94,7 @@ t.test(
       () => daemon.code,
       (code) => code !== undefined,
     )
-    test.equal(daemon.code, 1, 'so that it is started again')
+    test.equal(daemon.code, 1, 'so that it is restarted')
     test.match(daemon.stderr, /"why":"the disk failed .*the daemon starts anew/)
     await daemon.start()
     await daemon.login()

@@ -1,6 +1,6 @@
 /**
  * Three machines in containers, with everything that an appliance runs, under traffic and edits, while programs are
- * killed and stopped, networks are cut and disks fill up; a client, and who looks at the networks from outside, judge.
+ * killed and suspended, networks are cut and disks fill up; a client and observers outside of the nodes judge.
  * `npm run test:faults` is an hour; `FULCRUM_TEST_FAULT_SEED` chooses other faults.
  */
 import t from 'tap'

@@ -8,7 +8,7 @@ const skip = (await vrrpObstacle()) ?? false
 
 const LOOK_EVERY_MS = 20
 
-/** Resolves when another one of these nodes has all floating IPs, and none of the rest of them has any. */
+/** Resolves when another one of these nodes has all floating IPs, and none of the others has any. */
 async function takenFrom(before: LabNode | undefined, among: readonly LabNode[]): Promise<LabNode> {
   for (;;) {
     const held = await Promise.all(among.map((node) => node.holds()))
@@ -38,12 +38,12 @@ t.test('floating IPs of three nodes', { skip }, async (test) => {
 
   await second.killKeepalived()
   const taker = await takenFrom(second, lab.nodes)
-  test.pass('one that is killed leaves nothing behind')
+  test.pass('a killed keepalived leaves nothing behind')
 
   await taker.cut()
   await taker.link('down')
   const next = await takenFrom(undefined, except(taker))
-  test.pass('another one has them when a node is off')
+  test.pass('another node has them when one is off')
   await next.link('down')
   const [last] = except(taker, next) as [LabNode]
   await takenFrom(next, except(taker))
@@ -52,11 +52,11 @@ t.test('floating IPs of three nodes', { skip }, async (test) => {
   await taker.heal()
   await next.link('up')
   await lab.untilOn(last)
-  test.pass('who comes back takes nothing')
+  test.pass('a node that comes back takes none over')
 
   await last.cut()
   await takenFrom(undefined, except(last))
-  test.pass('two that hear each other agree without the third')
+  test.pass('two nodes that hear each other agree without the third')
   test.same((await last.holds()).length, FLOATING.length, 'a node that is cut off cannot know')
   await last.heal()
   await takenFrom(undefined, lab.nodes)
@@ -64,7 +64,7 @@ t.test('floating IPs of three nodes', { skip }, async (test) => {
 
   for (const node of lab.nodes) await node.cut()
   for (const node of lab.nodes) while ((await node.holds()).length < FLOATING.length) await sleep(LOOK_EVERY_MS)
-  test.pass('each has them where nobody hears anybody')
+  test.pass('each has them while none hears another')
   for (const node of [third, first, second]) await node.heal()
   await takenFrom(undefined, lab.nodes)
   test.pass('and one of three when they do')

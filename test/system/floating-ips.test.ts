@@ -27,26 +27,26 @@ t.test('a node that has just started takes nothing before it can serve', { skip 
   first.startHaproxy()
   await first.tell('yield', { syncGroup: 'all' })
   await lab.untilOn(second)
-  test.pass('who comes first takes nothing back')
+  test.pass('the first in order takes nothing back')
 })
 
-t.test('addresses of both families go to the other node', { skip }, async (test) => {
+t.test('addresses of both families move to the other node', { skip }, async (test) => {
   const lab = await servingLab(test)
   const [first, second] = two(lab.nodes)
   await first.tell('yield', { syncGroup: 'all' })
   await lab.untilOn(second)
-  test.pass('when it is asked to give them away')
+  test.pass('on request')
 
   await second.killHaproxy()
   await lab.untilOn(first)
   test.pass('when its HAProxy is killed')
   second.startHaproxy()
-  // Else the first one, whose keepalived is started again, is the only one that can have them.
+  // Otherwise the first node, whose keepalived is restarted, would be the only one that can have them.
   await second.untilReady()
 
   await first.killKeepalived()
   await lab.untilOn(second)
-  test.pass('when its keepalived is killed, which leaves addresses: the unit takes them away')
+  test.pass('when its keepalived is killed, which leaves addresses: the unit removes them')
 
   await second.tell('maintain', { isLeaving: true })
   await lab.untilOn(first)
@@ -78,22 +78,22 @@ t.test('addresses of both families go to the other node', { skip }, async (test)
 })
 
 t.test(
-  'a client that was told the wrong holder, by one that was cut off say, is told again',
+  'a client that learned the wrong holder, for example from a node that was cut off, is corrected',
   { skip },
   async (test) => {
     const lab = await servingLab(test)
     const [first] = two(lab.nodes)
-    // A takeover tells twice.
+    // A takeover announces twice.
     for (let time = 0; time < 3; time++) {
       await lab.mislead()
       await lab.untilKnown(first)
     }
-    test.pass('of both families, without asking')
+    test.pass('for both families, without a request')
   },
 )
 
 t.test(
-  'an address more or less moves no other, while one node knows of it and the other does not',
+  'adding or removing an address moves no other, even while only one node knows of the change',
   { skip },
   async (test) => {
     const lab = await servingLab(test)
@@ -114,6 +114,6 @@ t.test(
     await lab.untilOn(first, [one])
     await first.tell('yield', { syncGroup: 'all' })
     await lab.untilOn(second, [one])
-    test.pass('one address alone moves as well')
+    test.pass('a single address moves as well')
   },
 )

@@ -24,11 +24,11 @@ const AT = '2026-01-02T03:04:05.000Z'
 
 interface Born {
   readonly nodeId: string
-  /** What `ann` may do there. */
+  /** Rights of `ann` on that node. */
   readonly granted: readonly string[]
 }
 
-/** Gives the node its id, and `ann` her rights there; answers a token of hers. */
+/** Gives the node its id, and `ann` her rights there; returns a token of hers. */
 async function bear(state: string, { nodeId, granted }: Born): Promise<string> {
   const store = new LmdbConfigStore(join(state, 'config'))
   await store.putMeta('nodeId', nodeId)
@@ -47,7 +47,7 @@ async function bear(state: string, { nodeId, granted }: Born): Promise<string> {
   return token
 }
 
-/** Two nodes with the same users, as in a cluster, and stores of their own. `lb1` is asked. */
+/** Two nodes with the same users, as in a cluster, and their own stores. Requests go to `lb1`. */
 async function site(test: Ending, { here = [] as readonly string[], there = [] as readonly string[] } = {}) {
   const cluster = await TestCluster.make()
   const far = await ownAppliance(test, {
@@ -66,10 +66,10 @@ async function site(test: Ending, { here = [] as readonly string[], there = [] a
   return { near, far, ann, client, url: `http://127.0.0.1:${port}/api/v1` }
 }
 
-/** Of its machine, so that the node itself answers. */
+/** A setting of its machine, so that the node itself answers. */
 const PROXY = { enable: false, bypass: ['example.net'] }
 
-t.test('whatever names a node has to be granted, so that both nodes judge it', async (test) => {
+t.test('a right is needed for every path that names a node, so that both nodes check it', async (test) => {
   const ofNodes = endpoints.filter(({ path }) => /\{applianceI[dD]\}/.test(path))
   test.ok(ofNodes.length > 20)
   test.same(
@@ -78,7 +78,7 @@ t.test('whatever names a node has to be granted, so that both nodes judge it', a
   )
 })
 
-t.test('edits and reads are those of the node that the path names, with its tags', async (test) => {
+t.test('edits and reads are carried out by the node in the path, with its ETags', async (test) => {
   const { near, far } = await site(test)
   const path = '/lb2/system/proxy'
   const made = await near.call('PUT', path, { body: PROXY })
@@ -100,7 +100,7 @@ t.test('edits and reads are those of the node that the path names, with its tags
   test.match([gone.status, gone.json.code], [404, 'NOT_FOUND'])
 })
 
-t.test('both audit logs tell it under one id, each its part', async (test) => {
+t.test('both audit logs have their part under one id', async (test) => {
   const { near, far } = await site(test)
   await near.call('PUT', '/lb2/system/proxy', { body: PROXY, address: '192.0.2.77' })
   await near.call('PUT', '/lb2/services/nothing/restart', { address: '192.0.2.77' })
@@ -108,7 +108,7 @@ t.test('both audit logs tell it under one id, each its part', async (test) => {
   const [refused, made] = await entries(near)
   const common = { by: 'admin@localhost', address: '192.0.2.77', method: 'PUT', path: '/api/v1/lb2/system/proxy' }
   test.match(made, { ...common, endpoint: 'systemProxy.update', forwardedTo: 'lb2', outcome: 'done', status: 200 })
-  test.notOk('changes' in made || 'body' in made, 'what was done is told where it was done')
+  test.notOk('changes' in made || 'body' in made, 'the change is recorded where it was made')
   test.match(refused, { forwardedTo: 'lb2', outcome: 'refused', status: 404, code: 'NOT_FOUND' })
   const there = await entries(far)
   const told = there.find(({ requestId }: { readonly requestId: string }) => requestId === made.requestId)
@@ -122,7 +122,7 @@ t.test('both audit logs tell it under one id, each its part', async (test) => {
   test.notOk('forwardedTo' in told)
 })
 
-t.test('either node refuses what its own running does not grant', async (test) => {
+t.test('either node refuses what its own running configuration does not grant', async (test) => {
   const { ann, far } = await site(test, {
     here: ['systemProxy.get', 'systemProxy.update'],
     there: ['systemProxy.get', 'interfaces.list'],
@@ -139,12 +139,12 @@ t.test('either node refuses what its own running does not grant', async (test) =
     test.same(
       seen.map(({ forwardedBy }: { readonly forwardedBy: string }) => forwardedBy),
       by ?? [],
-      'and who is refused here is not forwarded',
+      'and a request refused here is not forwarded',
     )
   }
 })
 
-t.test('a program with an API token may do no more there than its token may', async (test) => {
+t.test('a program with an API token has no more rights there than its token', async (test) => {
   const { near, far } = await site(test)
   const limits = endpoints.filter(({ name }) => name === 'systemProxy.get').map((one) => endpointId(one))
   const made = await near.call('POST', '/localUsers/me/tokens', { body: { name: 'reader', endpoints: limits } })
@@ -171,7 +171,7 @@ t.test('a package goes to the machine that it is for', async (test) => {
   test.notOk(existsSync(join(near.state, 'packages')))
 })
 
-t.test('a connection on which a body was passed on is good for the next request', async (test) => {
+t.test('a connection that has forwarded a body can be used for the next request', async (test) => {
   const { near, url } = await site(test)
   await near.appliance.listen()
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
@@ -192,7 +192,7 @@ t.test('a connection on which a body was passed on is good for the next request'
       })
       asked.on('error', reject).end(body)
     })
-  // The long one is read more slowly than it comes.
+  // The long body is read more slowly than it arrives.
   for (const comment of ['short', 'x'.repeat(1_000), 'x'.repeat(700_000), 'short', 1, 'short']) {
     const isGood = String(comment).length <= 1_000 && typeof comment === 'string'
     test.equal(await apply(JSON.stringify({ comment })), isGood ? 200 : 422, String(comment).slice(0, 10))
@@ -200,7 +200,7 @@ t.test('a connection on which a body was passed on is good for the next request'
   test.equal(ports.size, 1, 'one connection')
 })
 
-t.test('a long history comes whole, and not again to who has it', async (test) => {
+t.test('a long history arrives whole, and is not sent again to a client that has it', async (test) => {
   const { near, far, url } = await site(test)
   await near.appliance.listen()
   const settings = { name: 'fe', mode: 'http', ip: '127.0.0.1', ports: '8080' }
@@ -223,12 +223,12 @@ t.test('a long history comes whole, and not again to who has it', async (test) =
   test.same([gzip.headers.get('content-encoding'), await gzip.text()], ['gzip', here.text])
 })
 
-t.test('a node that is gone is said to be, and what it had to do was not done', async (test) => {
+t.test('a node that is gone is reported as such, and its request was not carried out', async (test) => {
   const { near, client } = await site(test)
   client.close()
   const answer = await near.call('GET', '/lb2/system/proxy')
   test.match([answer.status, answer.json], [503, { code: 'NODE_UNREACHABLE', data: { nodeId: 'lb2' } }])
   test.equal((await near.call('GET', '/lb1/system/proxy')).status, 200)
   test.equal((await near.call('GET', '/lb3/system/proxy')).status, 404)
-  test.equal((await near.call('GET', '/lb2/routes')).status, 200, 'what is configured can be read')
+  test.equal((await near.call('GET', '/lb2/routes')).status, 200, 'its configuration can be read')
 })

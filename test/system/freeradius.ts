@@ -9,13 +9,13 @@ import type { RadiusHost } from '../../src/model/sign-in.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { finished } from './debian-tree.ts'
 
-/** Debian's FreeRADIUS as an ordinary process, with a configuration of its own, on loopback. */
+/** Debian's FreeRADIUS as an ordinary process, with its own configuration, on loopback. */
 
 export const SHARED_SECRET = 'between FreeRADIUS and this'
 
 const ATTEMPTS_MAX = 3
 
-/** Lines of the users file: a check item, then what is answered. */
+/** Lines of the users file: a check item, then the answer. */
 const USERS = `
 alice Cleartext-Password := "correct horse"
 	Filter-Id = "ops", Filter-Id += "readers", Class = 0x61646d696e73
@@ -47,7 +47,7 @@ async function freePort(address: string): Promise<number> {
 export interface FreeradiusOptions {
   readonly address?: string
   readonly secret?: string
-  /** Whether it signs its answers: this version does not unless it is told to. */
+  /** Whether it signs its answers: this version does not by default. */
   readonly signs?: boolean
   readonly users?: string
 }
@@ -148,7 +148,7 @@ export async function freeradius(test: Test, options: FreeradiusOptions = {}) {
   const folder = temporaryFolder(test, 'freeradius')
   writeFileSync(join(folder, 'users'), wanted.users)
   writeFileSync(join(folder, 'dictionary'), '')
-  // Another test may take a port that was free a moment ago.
+  // Another test may bind a port that was free a moment ago.
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort(wanted.address)
     writeFileSync(join(folder, 'radiusd.conf'), configuration(folder, port, wanted))

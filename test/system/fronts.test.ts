@@ -6,10 +6,10 @@ import { Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 
 const argsOf = (threads: number) => ['--no-demo', '--front-threads', `${threads}`]
-/** Without any, the thread that answers remembers by itself. */
+/** Without front threads, the answering thread has its own cache. */
 const BOTH = [0, 2]
 
-/** Statuses of so many polls one after the other, on as many connections as there are threads and more. */
+/** Statuses of so many polls in sequence, on more connections than there are threads. */
 async function polls(daemon: Daemon, token: string, path: string): Promise<ReadonlySet<number>> {
   const asked = Array.from({ length: 12 }, async () => (await daemon.call('GET', path, { token })).status)
   return new Set(await Promise.all(asked))
@@ -32,7 +32,7 @@ async function fixture(test: Test, threads: number) {
 }
 
 for (const threads of BOTH) {
-  t.test(`who may no longer ask is refused with the next request: ${threads} threads in front`, async (test) => {
+  t.test(`a caller that loses access is refused with the next request: ${threads} threads in front`, async (test) => {
     const { daemon, live, history, reader, login } = await fixture(test, threads)
     const ends: Readonly<Record<string, (token: string) => Promise<unknown>>> = {
       'a logout': (token) => daemon.call('DELETE', '/token', { token }),
@@ -81,7 +81,7 @@ for (const threads of BOTH) {
     },
   )
 
-  t.test(`what is discarded is gone with the next poll: ${threads} threads in front`, async (test) => {
+  t.test(`discarded changes are gone with the next poll: ${threads} threads in front`, async (test) => {
     const { daemon, live, ripId, history } = await fixture(test, threads)
     const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'staged', ip: '192.0.2.2', port: 80 })
     const window = history.slice(history.indexOf('?') + 1)
@@ -95,7 +95,7 @@ for (const threads of BOTH) {
     )
   })
 
-  t.test(`what an apply has changed is in the next poll: ${threads} threads in front`, async (test) => {
+  t.test(`the changes of an apply are in the next poll: ${threads} threads in front`, async (test) => {
     const { daemon, live, ripId: id } = await fixture(test, threads)
     const body = { name: 'first', ip: '192.0.2.1', port: 80 }
     await daemon.data('PUT', `/ipvsDirector/rips/${id}`, body)
@@ -114,7 +114,7 @@ for (const threads of BOTH) {
   })
 }
 
-t.test('killed at any time, it serves again; stopped, it ends what it has', async (test) => {
+t.test('killed at any time, it serves again; stopped, it finishes its requests', async (test) => {
   const state = temporaryFolder(test, 'fronts')
   const daemon = new Daemon(state, argsOf(2))
   test.teardown(() => daemon.end())

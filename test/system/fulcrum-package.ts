@@ -7,15 +7,15 @@ import { finished, testCache } from './debian-tree.ts'
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
 export const BUILDER = join(PROJECT, 'systemd/package/build.mjs')
 
-/** The version of the package that is kept, and one before it. */
+/** The version of the kept package, and an earlier one. */
 export const [OLDER, KEPT] = ['0.1.0~1', '0.1.0~2']
 
-/** The longest that somebody waits for another build, and that one takes. */
+/** Longest wait for another build, and longest duration of a build. */
 const KEEP_SECONDS_MAX = 900
 /**
- * Copies the kept package, which is built first if there is none of this state: of the content of what git has or would
- * add, of what is installed in `node_modules`, of the time of the commit and of the interpreter. The builder reads
- * nothing else. What was built while that changed is nobody's package, and is built again. Older ones are removed.
+ * Copies the kept package, which is built first if none exists for this state: the content of files that git has or
+ * would add, the packages installed in `node_modules`, the time of the commit, and the interpreter. The builder reads
+ * nothing else. A build during which that state changed is discarded and repeated. Older packages are removed.
  */
 const KEEP = `
 set -e
@@ -39,13 +39,13 @@ done
 cp "$kept/$now/"*.deb "$folder"
 `
 
-/** What `npm run package` makes of the working copy, packed in haste. Answers the file. */
+/** Builds the working copy as `npm run package` does, with fast compression. Returns the file. */
 export async function buildPackage(version: string, folder: string): Promise<string> {
   await run(...builderOf(version), '--output', folder)
   return fileOf(version, folder)
 }
 
-/** The same of one version, built once for all tests that find the working copy as it was then. */
+/** The same for one version, built once for all tests that find the working copy in the same state. */
 export async function keptPackage(folder: string): Promise<string> {
   const kept = join(testCache(), 'package')
   const locked = ['-w', `${KEEP_SECONDS_MAX}`, `${kept}.lock`, 'timeout', `${KEEP_SECONDS_MAX}`]
@@ -59,7 +59,7 @@ const fileOf = (version: string, folder: string) => join(folder, `fulcrum_${vers
 /** Changes a file of a package by its path there. */
 type Change = (path: string, from: RegExp, to: string) => void
 
-/** That package under another version, which costs a fifth of building it. Answers the file beside it. */
+/** Makes that package again under another version, at a fifth of the cost of a build. Returns the file beside it. */
 export async function renumbered(
   file: string,
   version: string,

@@ -1,4 +1,4 @@
-/** A daemon on a disk that is full and stays full, whatever it frees: people get in, make room, and it starts. */
+/** A daemon on a disk that is full and stays full, whatever it frees: users log in, free space, and it starts. */
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,7 +8,7 @@ import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 let fillers = 0
 
-/** Takes what is left, to the last block, again and again. */
+/** Takes the remaining space, to the last block, repeatedly. */
 function fill(disk: string): void {
   const { bavail, bsize } = statfsSync(disk)
   if (bavail === 0) return
@@ -20,7 +20,7 @@ function fill(disk: string): void {
 }
 
 t.test(
-  'people get in and make room, records can be deleted, and it starts',
+  'users log in and free space, records can be deleted, and it starts',
   { skip: noSmallDisk, timeout: 1_800_000 },
   async (test) => {
     const disk = smallDisk(test)
@@ -32,7 +32,7 @@ t.test(
     await daemon.data('PUT', '/services/apply')
     await daemon.data('POST', '/backup/upload', { backup: (await daemon.call('GET', '/backup')).text })
     fill(disk)
-    // Until nothing is taken any more, so that every reserve has been drawn on.
+    // Until nothing is accepted any more, so that every reserve has been used.
     let refused = 0
     const description = 'd'.repeat(20_000)
     for (let n = 0; n < 400 && refused < 5; n++) {
@@ -45,17 +45,17 @@ t.test(
       refused += 1
       test.match(answer.json, { code: 'INTERNAL', message: /disk is full.*make room/ }, answer.text)
     }
-    test.equal(refused, 5, 'what would take room is refused with words')
+    test.equal(refused, 5, 'edits that need space are refused with the reason')
     fill(disk)
     for (let n = 0; n < 20; n++) {
       fill(disk)
       const token = await daemon.login()
-      test.equal((await daemon.call('GET', '/localUsers/me')).status, 200, 'who logs in is in')
-      if (n % 2 === 0) test.equal((await daemon.call('DELETE', '/token', { token })).status, 200, 'and out again')
+      test.equal((await daemon.call('GET', '/localUsers/me')).status, 200, 'a login succeeds')
+      if (n % 2 === 0) test.equal((await daemon.call('DELETE', '/token', { token })).status, 200, 'and a logout')
     }
     await daemon.login()
     fill(disk)
-    test.equal((await daemon.call('DELETE', `/ipvsDirector/rips/${id}`)).status, 200, 'a record can go')
+    test.equal((await daemon.call('DELETE', `/ipvsDirector/rips/${id}`)).status, 200, 'a record can be deleted')
     const discarded = await daemon.call('DELETE', '/services/pending')
     test.equal(discarded.status, 200, discarded.text)
     await daemon.kill('SIGKILL')
@@ -64,7 +64,7 @@ t.test(
     await daemon.login()
     test.equal((await daemon.call('GET', `/ipvsDirector/rips/${id}`)).status, 200)
     fill(disk)
-    test.equal((await daemon.call('DELETE', '/backup/uploads')).status, 200, 'room can be made')
+    test.equal((await daemon.call('DELETE', '/backup/uploads')).status, 200, 'space can be freed')
     test.notMatch(daemon.stderr, /"defect"/)
     await daemon.kill('SIGTERM')
     test.same(await checkState(daemon.state), [])

@@ -1,4 +1,6 @@
-/** The stores on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
+/**
+ * The stores on disks that are full or fail: a small file system of their own, and faults injected into system calls.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -33,7 +35,7 @@ const ROUNDS = Number(process.env['FULCRUM_TEST_FAULTS'] ?? 6)
 class Feed {
   writer: ArchiveWriter
   readonly directory: string
-  /** Seconds that no commit stored in time. */
+  /** Errors of seconds that no commit stored in time. */
   readonly errors: unknown[] = []
 
   readonly #objects: number
@@ -64,7 +66,7 @@ class Feed {
     }
   }
 
-  /** Values of the last `seconds` seconds that are not what was written. */
+  /** Number of values of the last `seconds` seconds that differ from those written. */
   wrong(seconds: number): number {
     return wrongValues(this.directory, this.writer, seconds)
   }
@@ -90,7 +92,7 @@ function wrongValues(directory: string, writer: ArchiveWriter, seconds: number):
 }
 
 t.test(
-  'a full disk: served from memory, told, kept whole, stored when there is space again',
+  'a full disk: served from memory, reported, kept whole, stored when there is space again',
   { skip: noSmallDisk },
   async (t) => {
     const directory = smallDisk(t, 64)
@@ -104,16 +106,16 @@ t.test(
     t.equal(feed.writer.shortage, 'the disk is full')
     t.ok(feed.errors.length > 10, `${feed.errors.length} of 600 seconds could not be stored`)
     t.ok(feed.errors.every(isNoRoom), 'LMDB never met the full disk')
-    t.equal(feed.writer.ring.hwm(), feed.writer.ring.written(), 'the seconds are answered for all the same')
+    t.equal(feed.writer.ring.hwm(), feed.writer.ring.written(), 'these seconds are served all the same')
     t.equal(feed.wrong(250), 0)
     const { hwm_s } = feed.writer
     await feed.writer.close()
     feed.writer = new ArchiveWriter(feed.directory, hwm_s)
-    t.equal(feed.writer.hwm_s, hwm_s, 'a restart needs no room')
+    t.equal(feed.writer.hwm_s, hwm_s, 'a restart needs no space')
     t.equal(feed.wrong(250), 0)
     truncateSync(ballast, 0)
     feed.run(5)
-    t.equal(feed.writer.shortage, undefined, 'it recovers alone')
+    t.equal(feed.writer.shortage, undefined, 'it recovers on its own')
     t.equal(feed.writer.hwm_s, feed.writer.ring.hwm())
     t.equal(feed.wrong(200), 0)
     await feed.writer.close()
@@ -170,7 +172,7 @@ t.test(
         (error: unknown) => (refusal = error),
       )
     }
-    t.ok(isNoRoom(refusal), `refused after ${staged} records that went into the room that was there`)
+    t.ok(isNoRoom(refusal), `refused after ${staged} records, which fitted into the available space`)
     t.equal(store.changes().length, staged + 1)
     rmSync(ballast)
     await stageIn(store, [write('after')], origin)
@@ -191,7 +193,7 @@ t.test('a first start on a full disk says so', { skip: noSmallDisk }, async (t) 
   t.throws(() => new LmdbConfigStore(join(directory, 'config')), /the disk is full/)
 })
 
-/** Runs the child with one kind of fault in the calls that write its files; answers the last second it reported. */
+/** Runs the child with one kind of fault in the calls that write its files; returns the last second it reported. */
 async function runWithFaults(directory: string, fault: string): Promise<{ reported: number; failed: number }> {
   const script = new URL('../storage/archive/fault-child.ts', import.meta.url).pathname
   const calls = 'pwrite64,writev,pwritev,fdatasync,fsync,msync'
@@ -210,7 +212,7 @@ async function runWithFaults(directory: string, fault: string): Promise<{ report
   return { reported, failed }
 }
 
-t.test('a disk that fails in any call: whatever becomes of the process, what was reported is there', async (t) => {
+t.test('a disk that fails in any call: whatever happens to the process, reported seconds are there', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'archive-eio-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const random = seededRandom(17)
@@ -231,7 +233,7 @@ t.test('a disk that fails in any call: whatever becomes of the process, what was
   t.ok(failures > 0, `${failures} commits failed`)
 })
 
-/** What a store reports of its writes while calls that write its file meet faults of one kind. */
+/** Returns what a store reports of its writes while calls that write its file meet faults of one kind. */
 async function configWithFaults(directory: string, fault: string): Promise<readonly string[]> {
   const script = new URL('../storage/config/fault-child.ts', import.meta.url).pathname
   const calls = 'pwrite64,writev,pwritev,fdatasync,fsync,msync'
@@ -245,7 +247,7 @@ async function configWithFaults(directory: string, fault: string): Promise<reado
   return lines
 }
 
-t.test('the configuration on a disk that fails in any call: it goes on, and what it answered is so', async (t) => {
+t.test('the configuration on a disk that fails in any call: it continues, and its answers hold', async (t) => {
   const random = seededRandom(29)
   let failures = 0
   for (let round = 0; round < ROUNDS; round++) {
@@ -256,7 +258,7 @@ t.test('the configuration on a disk that fails in any call: it goes on, and what
     // Each thread counts its own calls.
     const fault = `${calls}:error=EIO:when=${3 + Math.floor(random() * 4)}+`
     const lines = await configWithFaults(directory, fault)
-    // Of a write that failed, lmdb-js makes a text that is longer than its memory: the process may end of that.
+    // For a failed write, lmdb-js formats a text that is longer than its memory, which may end the process.
     if (isSync) t.equal(lines.at(-1), 'closed', `${fault}: ${lines.length} lines, to the end`)
     const store = new LmdbConfigStore(directory)
     const found = new Set([
@@ -267,12 +269,12 @@ t.test('the configuration on a disk that fails in any call: it goes on, and what
     t.same(
       told('ok ').filter((what) => !found.has(what)),
       [],
-      'what was answered is there',
+      'answered edits are there',
     )
     t.same(
       told('refused ').filter((what) => found.has(what)),
       [],
-      'what was refused is not',
+      'refused edits are not',
     )
     const inDoubt = told('StoreFailedError ').length
     t.ok(inDoubt <= 1, `${inDoubt} in doubt`)
@@ -282,7 +284,7 @@ t.test('the configuration on a disk that fails in any call: it goes on, and what
   t.ok(failures > 0, `LMDB failed in ${failures} of ${ROUNDS} rounds`)
 })
 
-t.test('access log: what the disk refused to keep of a journal is kept as a segment', async (t) => {
+t.test('access log: records that the disk refused in a journal are kept as a segment', async (t) => {
   const folder = temporaryFolder(t)
   const [store, rows] = ['storage/logs/store.ts', 'test/fixtures/log-rows.ts'].map(
     (path) => new URL(`../../${path}`, import.meta.url).href,
@@ -308,7 +310,7 @@ t.test('access log: what the disk refused to keep of a journal is kept as a segm
   t.equal(said, '1 0\n')
 })
 
-t.test('a power cut takes no file of the crash tail: the name of each is brought to the disk', async (t) => {
+t.test('a power cut loses no file of the crash tail: the name of each is flushed', async (t) => {
   const directory = temporaryFolder(t)
   const trace = join(temporaryFolder(t), 'trace')
   const tail = new URL('../../storage/archive/tail-file.ts', import.meta.url).href
@@ -326,6 +328,6 @@ t.test('a power cut takes no file of the crash tail: the name of each is brought
     const at = (what: (call: string) => boolean, from = 0) => calls.findIndex((call, n) => n >= from && what(call))
     const made = at((call) => call.includes(`"${path}", O_RDWR|O_CREAT`))
     const named = at((call) => call.includes(' fsync(') && call.includes(`<${directory}>`), made)
-    t.ok(made >= 0 && named > made, `${path} is made, and its name is brought to the disk`)
+    t.ok(made >= 0 && named > made, `${path} is created, and its name is flushed`)
   }
 })

@@ -14,12 +14,12 @@ import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { ask, origin } from './asked-haproxy.ts'
 
-/** What a real HAProxy answers by itself, and how it deals with connections. */
+/** Answers that a real HAProxy gives itself, and its handling of connections. */
 
 type Frontends = Readonly<Record<string, Partial<L7Frontend>>>
 type Backends = Readonly<Record<string, Partial<L7Backend>>>
 
-/** A HAProxy with these, and the ports of the frontends by their names. Frontends have the backend `web`. */
+/** Starts a HAProxy with these frontends, and returns their ports by name. Frontends have the backend `web`. */
 async function site<F extends Frontends>(test: Test, fields: F, backends: Backends = {}, certificates: object = {}) {
   const { apply, paths } = haproxyFixture(test)
   const realServers = [realServer('web', { ip: '127.0.0.1', port: await origin(test, 'web') })]
@@ -36,7 +36,7 @@ async function site<F extends Frontends>(test: Test, fields: F, backends: Backen
   return ports as { readonly [N in keyof F]: number }
 }
 
-/** What comes back for bytes that no client of HTTP would send; undefined where the connection is cut. */
+/** The answer to bytes that no HTTP client would send; undefined where the connection is cut. */
 async function sent(port: number, bytes: string, options?: ConnectionOptions) {
   const socket =
     options === undefined ? connect(port, '127.0.0.1') : connectTls({ host: '127.0.0.1', port, ...options })
@@ -45,7 +45,7 @@ async function sent(port: number, bytes: string, options?: ConnectionOptions) {
 }
 const GET = 'GET / HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n\r\n'
 
-t.test('maintenance answers in place of frontends, and of backends', async (test) => {
+t.test('maintenance answers for frontends and for backends', async (test) => {
   const page = `<p>it's "50 %"\n of $HOME`
   const maintenance = { enabled: true, page }
   const { shop, api, off, tcp, tcpBackend } = await site(
@@ -71,7 +71,7 @@ t.test('maintenance answers in place of frontends, and of backends', async (test
 })
 
 t.test(
-  'error pages are of the backend, else of the frontend, and never in place of what a server says',
+  "error pages come from the backend, otherwise from the frontend, and never replace a server's answer",
   async (test) => {
     const pages = (of: string) =>
       [403, 503].map((status) => ({ status: status as 403 | 503, page: `<h1>${of} ${status}` }))
@@ -101,12 +101,12 @@ t.test(
   },
 )
 
-t.test('a server that answers with an error is passed on', async (test) => {
+t.test('an error answer of a server is passed on', async (test) => {
   const { shop } = await site(test, { shop: { errorPages: [{ status: 503, page: 'not this' }] } })
   test.match(await ask(shop, { headers: { 'X-Status': '503' } }), { status: 503, arrived: { at: 'web' } })
 })
 
-t.test('what is compressed is told by its type', async (test) => {
+t.test('the content type decides about compression', async (test) => {
   const json = { enabled: true, types: ['application/json'] }
   const { all, html, off } = await site(test, {
     all: { compression: json },
@@ -114,7 +114,7 @@ t.test('what is compressed is told by its type', async (test) => {
     off: { compression: { ...json, enabled: false } },
   })
   const encoding = async (port: number) => {
-    // What is compressed is read by it.
+    // fetch decompresses the answer.
     const answer = await fetch(`http://127.0.0.1:${port}/`, { headers: { 'Accept-Encoding': 'gzip' } })
     test.match(await answer.json(), { at: 'web' })
     return answer.headers.get('content-encoding')
@@ -123,7 +123,7 @@ t.test('what is compressed is told by its type', async (test) => {
   test.same([asJson, asHtml, plain], ['gzip', null, null])
 })
 
-t.test('PROXY protocol tells the client, of everybody or of those that are named', async (test) => {
+t.test("PROXY protocol gives the client's address, from all senders or from the named ones", async (test) => {
   const { everybody, named } = await site(test, {
     everybody: { forwardFor: true, proxyProtocol: true },
     named: { forwardFor: true, proxyProtocol: ['192.0.2.0/24', '127.0.0.2'] },
@@ -132,15 +132,15 @@ t.test('PROXY protocol tells the client, of everybody or of those that are named
   const forwarded = /"x-forwarded-for":"([^"]*)"/
   const clientOf = async (port: number, bytes: string) => forwarded.exec((await sent(port, bytes)) ?? '')?.[1]
   test.equal(await clientOf(everybody, announced), '203.0.113.9')
-  test.equal(await clientOf(everybody, GET), undefined, 'who does not tell is cut off')
+  test.equal(await clientOf(everybody, GET), undefined, 'a client without it is cut off')
   test.equal(await clientOf(named, GET), '127.0.0.1')
-  test.equal(await clientOf(named, announced), undefined, 'and nobody else is believed')
+  test.equal(await clientOf(named, announced), undefined, 'and others are not trusted')
   const socket = connect({ port: named, host: '127.0.0.1', localAddress: '127.0.0.2' })
   socket.write(announced)
   test.equal(forwarded.exec(await text(socket))?.[1], '203.0.113.9')
 })
 
-t.test('clients show a certificate of an authority that is known, and protocols are offered', async (test) => {
+t.test('clients present a certificate of a known authority, and protocols are offered', async (test) => {
   const maker = certificateMaker(test)
   const server = maker.record('www', maker.pair({ name: 'www.test' }))
   const [ours, theirs] = ['ours', 'theirs'].map((name) => maker.pair({ name, isCa: true }))
@@ -179,7 +179,7 @@ t.test('clients show a certificate of an authority that is known, and protocols 
 })
 
 t.test(
-  'a client that does not finish its request is cut off in time; what is no request yet has no page',
+  'a client that does not finish its request is cut off in time; an incomplete request gets no page',
   async (test) => {
     const { slow } = await site(test, {
       slow: {
@@ -194,7 +194,7 @@ t.test(
   },
 )
 
-t.test('raw lines are in force, and one that HAProxy does not know is named', async (test) => {
+t.test('raw lines are in force, and a line that HAProxy does not know is named', async (test) => {
   const { apply, driver } = haproxyFixture(test)
   const port = await freePort()
   const withLines = (...lines: readonly string[]) =>
@@ -212,5 +212,5 @@ t.test('raw lines are in force, and one that HAProxy does not know is named', as
   const refused = await apply(view, wrong)
   const problems = 'output' in refused ? driver.diagnose(refused.output, wrong) : []
   test.match(problems, [{ section: 'l7Raw', id: 'cluster', field: 'frontends.0.lines.1', message: /nothing/ }])
-  test.match((await ask(port, { path: '/tea' })).status, 418, 'and what ran goes on')
+  test.match((await ask(port, { path: '/tea' })).status, 418, 'and the running configuration stays')
 })

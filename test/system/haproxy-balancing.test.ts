@@ -60,10 +60,10 @@ t.test('a cookie keeps a client, with a drained server too, until its server is 
   const moved = (state: 'drained' | 'halted') =>
     [one, two].map((real) => (cookie.endsWith(real.id) ? { ...real, state } : real))
   t.match(await apply(config(sticky), config(sticky, moved('drained'))), { ok: true })
-  t.strictSame(new Set(await bodies(6, { cookie })), new Set([body]), 'it comes back to a drained server')
+  t.strictSame(new Set(await bodies(6, { cookie })), new Set([body]), 'it returns to a drained server')
   t.notOk((await bodies(6)).includes(body), 'which gets no new client')
   t.match(await apply(config(sticky, moved('drained')), config(sticky, moved('halted'))), { ok: true })
-  t.notOk((await bodies(6, { cookie })).includes(body), 'all go to the other one')
+  t.notOk((await bodies(6, { cookie })).includes(body), 'all clients go to the other server')
 })
 
 t.test('an address keeps its server over a reload', async (t) => {
@@ -73,18 +73,18 @@ t.test('an address keeps its server over a reload', async (t) => {
   const [first] = await bodies(1)
   t.strictSame(new Set(await bodies(6)), new Set([first]))
   t.match(await ask('@1 show table b'), /key=::ffff:127\.0\.0\.1 .* server_key=r[12]/)
-  // A HAProxy that started with nobody to learn from gives up learning after some seconds; only then it teaches.
+  // A HAProxy that started without peers gives up learning after some seconds; only then does it teach.
   const isReady = async () =>
     (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await ask('@1 show peers'))?.[1]) & 3) === 3
   while (!(await isReady())) await setTimeout(100)
   for (const timeoutServer of [31, 32, 33]) {
     t.match(await apply(undefined, config({ ...sticky, timeoutServer })), { ok: true })
     while (!(await ask('@1 show table b')).includes('key=')) await setTimeout(10)
-    t.strictSame(new Set(await bodies(4)), new Set([first]), 'the table came over')
+    t.strictSame(new Set(await bodies(4)), new Set([first]), 'the table was transferred')
   }
 })
 
-t.test('the fallback answers while no real server takes new connections: drained counts as halted does', async (t) => {
+t.test('the fallback answers while no real server takes new connections: drained counts like halted', async (t) => {
   const { apply, config, bodies, one, two } = await site(t)
   const more = { fallback: { ip: '127.0.0.1', port: await httpOrigin(t, 'sorry') } }
   const both = (first: Partial<RealServer>, second: Partial<RealServer>) =>
@@ -108,7 +108,7 @@ t.test('the fallback answers while no real server takes new connections: drained
   }
 })
 
-t.test('the fallback is not remembered by persistence', async (t) => {
+t.test('persistence does not remember the fallback', async (t) => {
   const { apply, config, bodies, one, two } = await site(t)
   const fallback = { ip: '127.0.0.1', port: await httpOrigin(t, 'sorry') }
   const reals = [{ ripId: 'r1' }, { ripId: 'r2', backup: true }]
@@ -134,7 +134,7 @@ t.test('the fallback is not remembered by persistence', async (t) => {
   }
 })
 
-t.test('a failed health check takes a server out; one added at runtime is checked as well', async (t) => {
+t.test('a failed health check takes a server out; a server added at runtime is checked as well', async (t) => {
   const { apply, config, bodies, one, ask } = await site(t)
   const check = { healthCheck: { type: 'http', path: '/', expect: '200', interval: 1, rise: 1, fall: 3 } } as const
   const broken = realServer('r3', { port: await freePort() })
@@ -159,10 +159,10 @@ t.test('a server that is down stays down over a reload, and comes up when it wor
   t.equal(await stateOf('r3'), '0')
   t.match(await host.readFile(`${folder}/haproxy.log`), /b\/r3 is DOWN, changed from server-state after a reload/)
   t.equal(await stateOf('r1'), '2')
-  t.notMatch(await host.readFile(paths.stateFile ?? ''), ' r3 ', 'the news do not grow old')
+  t.notMatch(await host.readFile(paths.stateFile ?? ''), ' r3 ', 'stored health expires')
   const moved = [{ ...broken, port: one.port }, one]
   t.match(await apply(undefined, config({ ...check, timeoutServer: 32 }, moved), 'reload'), { ok: true })
-  t.equal(await stateOf('r3'), '2', 'another address has another health')
+  t.equal(await stateOf('r3'), '2', 'another address has its own health')
 })
 
 t.test('disabled frontends and backends serve nothing', async (t) => {

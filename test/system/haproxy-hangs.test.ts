@@ -1,16 +1,16 @@
-/** A worker of HAProxy hangs, under a daemon in the trial profile: traffic comes back by itself. */
+/** A worker of HAProxy hangs, under a daemon in the trial profile: traffic recovers automatically. */
 import t from 'tap'
 import { until } from '../fixtures/daemon.ts'
 import { gone, hungWorker, serving, sessions } from './serving-daemon.ts'
 
-t.test('a worker that hangs is replaced, nobody asks for it more than once, and all of it is told', async (test) => {
+t.test('a hanging worker is replaced, no caller asks it more than once, and everything is reported', async (test) => {
   const { daemon, served } = await serving(test)
   const worker = await hungWorker(daemon)
   let most = 0
   const counting = setInterval(() => (most = Math.max(most, sessions(daemon))), 20)
   await served()
   clearInterval(counting)
-  // One of each who asks; on a busy machine some that were given up are still being closed. There is room for ten.
+  // One for each kind of caller; on a busy machine some abandoned ones are still closing. The limit is ten.
   test.ok(most > 0 && most <= 6, `${most} sessions at a time`)
   await gone(worker)
   const log = async () => daemon.stderr
@@ -20,7 +20,7 @@ t.test('a worker that hangs is replaced, nobody asks for it more than once, and 
   test.equal((await daemon.call('PUT', '/services/layer7proxy/reload')).status, 200)
 })
 
-t.test('while a worker hangs an apply is made, and says what was killed', async (test) => {
+t.test('while a worker hangs, an apply is carried out and reports what was killed', async (test) => {
   const { daemon, ripId, served } = await serving(test)
   const worker = await hungWorker(daemon)
   await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain`)

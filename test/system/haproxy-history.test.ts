@@ -1,13 +1,13 @@
 /**
- * The metrics of history beside what was really asked of HAProxy: requests, answers by their class, errors, the queue
- * and times, over a reload and a kill -9 of the daemon. Nothing is invented and nothing is counted twice.
+ * The metrics of history beside the real requests to HAProxy: requests, answers by class, errors, the queue and times,
+ * over a reload and a kill -9 of the daemon. Nothing is invented and nothing is counted twice.
  */
 import { get, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
 
-/** Answers with the status that its path names; `/slow` when it is told to. */
+/** Answers with the status in the path; `/slow` when released. */
 async function origin(test: Test) {
   const slow: ServerResponse[] = []
   const port = await httpServer(test, (request, answer) => {
@@ -17,7 +17,7 @@ async function origin(test: Test) {
   return { port, slow }
 }
 
-/** One request on a connection of its own; answers with the status. */
+/** Sends one request on a connection of its own; returns the status. */
 function ask(port: number, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = get({ host: '127.0.0.1', port, path, agent: false }, (answer) => {
@@ -36,7 +36,7 @@ async function sendBatch(test: Test, port: number, deadPort: number): Promise<vo
     if (got.some((each) => String(each) !== status)) test.fail(`${got.join()} instead of ${status}`)
   }
   const refused = await Promise.all(Array.from({ length: DEAD }, () => ask(deadPort, '/200')))
-  if (refused.some((status) => status !== 503)) test.fail(`${refused.join()} where nobody is`)
+  if (refused.some((status) => status !== 503)) test.fail(`${refused.join()} without a server`)
 }
 
 interface Site {
@@ -44,7 +44,7 @@ interface Site {
   readonly from: number
 }
 
-/** What was counted of each metric from the beginning on; undefined where nothing of it is known. */
+/** Returns the sum of each metric from the beginning on; undefined where nothing is known. */
 async function sums({ daemon, from }: Site, path: string, metrics: readonly string[]) {
   const end = Math.floor(Date.now() / 1_000)
   const query = `start=${from}&end=${end}&resolution=1&metrics=${metrics.join()}`
@@ -73,7 +73,7 @@ async function proxy(daemon: Daemon, name: string, mode: string, originPort: num
 const CLASSES = ['responses1xx', 'responses2xx', 'responses3xx', 'responses4xx', 'responses5xx']
 const COUNTED = ['requestRate', ...CLASSES, 'errors']
 
-t.test('requests, answers and errors, over a reload and a kill -9: as many as there were', async (test) => {
+t.test('requests, answers and errors, over a reload and a kill -9, match the real numbers', async (test) => {
   const daemon = await daemonFixture(test)
   const { port } = await origin(test)
   const web = await proxy(daemon, 'web', 'http', port)
@@ -101,7 +101,7 @@ t.test('requests, answers and errors, over a reload and a kill -9: as many as th
     [`frontends/${plain.frontend}`, { sessionRate: 1 }],
     [`rips/${plain.rip}`, { sessionRate: 1 }],
   ]
-  /** What is not counted yet: HAProxy counts an answer a moment after its client has it. */
+  /** Counts that are still missing: HAProxy counts an answer a moment after its client has it. */
   const missing = async (batches: number) => {
     const found: string[] = []
     for (const [path, counts] of ofBatch) {
@@ -111,7 +111,7 @@ t.test('requests, answers and errors, over a reload and a kill -9: as many as th
     }
     return found
   }
-  /** All that was sent so far is kept: what the daemon does not see for a while is then nothing. */
+  /** Resolves when everything sent so far is stored: a pause of the daemon then loses nothing. */
   const kept = (batches: number) =>
     until(
       `${batches} batches`,
@@ -139,7 +139,7 @@ t.test('requests, answers and errors, over a reload and a kill -9: as many as th
   test.same(await sums(site, `frontends/${web.frontend}`, COUNTED), good, 'frontend')
   test.same(await sums(site, `backends/${web.backend}`, COUNTED), good, 'backend')
   test.same(await sums(site, `rips/${web.rip}`, COUNTED), good, 'real server')
-  test.same(await sums(site, `rips/backend/${web.backend}`, COUNTED), good, 'the same by its backend')
+  test.same(await sums(site, `rips/backend/${web.backend}`, COUNTED), good, 'the same through its backend')
   const refused = { requestRate: 15, responses5xx: 15 }
   test.match(await sums(site, `frontends/${dead.frontend}`, COUNTED), { ...refused, errors: 0 })
   test.match(await sums(site, `backends/${dead.backend}`, COUNTED), { ...refused, errors: 15 })
@@ -153,7 +153,7 @@ t.test('requests, answers and errors, over a reload and a kill -9: as many as th
   test.match(await sums(site, `rips/${plain.rip}`, ['sessionRate', 'errors']), { sessionRate: 3, errors: 0 })
 })
 
-t.test('the queue while it is there, and times as HAProxy tells them', async (test) => {
+t.test('the queue while it lasts, and times as HAProxy reports them', async (test) => {
   const daemon = await daemonFixture(test)
   const { port, slow } = await origin(test)
   const web = await proxy(daemon, 'web', 'http', port, { maxConn: 1 })
@@ -190,7 +190,7 @@ t.test('the queue while it is there, and times as HAProxy tells them', async (te
     (values) => values.at(-1) === 0,
   )
   for (const metric of ['responseTime', 'connectTime', 'totalTime']) {
-    // What was told first may be of the time before the last answer.
+    // The first reported value may be older than the last answer.
     const [told] = await until(
       `${metric} as it is told`,
       async () => [(await daemon.data('GET', stats))[metric], (await history(metric)).at(-1)],

@@ -8,7 +8,7 @@ import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { origin } from './asked-haproxy.ts'
 
-/** HTTP/3 as curl asks for it, where both this HAProxy and this curl have it. */
+/** HTTP/3 as curl requests it, where both this HAProxy and this curl support it. */
 
 const haproxy = await readHaproxy('haproxy', runProgram)
 const { output } = await runProgram(['curl', '--version'], 10_000)
@@ -19,7 +19,7 @@ const obstacle =
       ? false
       : 'curl has no HTTP/3'
 
-t.test('a site answers over HTTP/3, and tells of it over TCP', { skip: obstacle }, async (test) => {
+t.test('a site answers over HTTP/3, and announces it over TCP', { skip: obstacle }, async (test) => {
   const { apply } = haproxyFixture(test)
   const maker = certificateMaker(test)
   const port = await freePort()

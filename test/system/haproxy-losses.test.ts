@@ -1,6 +1,6 @@
 /**
- * HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it goes on, and there is
- * one.
+ * HAProxy loses its files or is killed on a full disk, under a daemon in the trial profile: it continues, and there is
+ * only one.
  */
 import { renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { Daemon } from '../fixtures/daemon.ts'
 import { gone, masterOf, serving } from './serving-daemon.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
-t.test('one that was killed is started again on a full disk', { skip: noSmallDisk }, async (test) => {
+t.test('a killed HAProxy is restarted on a full disk', { skip: noSmallDisk }, async (test) => {
   const disk = smallDisk(test, 96)
   const { daemon, served } = await serving(test, join(disk, 'state'))
   const { bavail, bsize } = statfsSync(disk)
@@ -26,7 +26,7 @@ t.test('one that was killed is started again on a full disk', { skip: noSmallDis
   rmSync(filler)
 })
 
-t.test('without its socket, or without all of its files, it goes on to serve and can be applied', async (test) => {
+t.test('without its socket, or all of its files, it continues to serve and can be applied', async (test) => {
   const { daemon, ripId, answers, served } = await serving(test)
   const master = await masterOf(daemon)
   const folder = join(daemon.state, 'haproxy')
@@ -35,7 +35,7 @@ t.test('without its socket, or without all of its files, it goes on to serve and
     await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain`)
     const drained = await daemon.call('PUT', '/services/apply')
     test.equal(drained.status, 200, `without ${lost || 'its folder'}: ${drained.text}`)
-    test.notOk(await answers(), 'what was applied is what is done')
+    test.notOk(await answers(), 'the applied configuration is in force')
     await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/online`)
     await daemon.data('PUT', '/services/apply')
     await served()
@@ -64,5 +64,5 @@ for (const [way, rename] of [
     const [{ id }] = await next.data('GET', '/ipvsDirector/rips')
     await next.data('PUT', `/ipvsDirector/rips/${id}/drain`)
     await next.data('PUT', '/services/apply')
-    test.notOk(await answers(), 'what is applied is what is done')
+    test.notOk(await answers(), 'the applied configuration is in force')
   })

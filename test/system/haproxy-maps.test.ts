@@ -8,7 +8,7 @@ import { seededRandom } from '../storage/archive/reference-model.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { ask, type Asked, origin } from './asked-haproxy.ts'
 
-/** Rules that look something up, in a real HAProxy: each request goes where the list says, without a reload. */
+/** Rules with look-ups, in a real HAProxy: each request goes where the list says, without a reload. */
 
 const HOSTS = ['a.test', 'B.test', 'www.c.test', 'd.test', '[2001:db8::1]']
 const PATHS = ['/', '/a', '/a/b', '/a/bc', '/A', '/it\'s;"\\<#x>%!', '/z']
@@ -20,7 +20,7 @@ const when = (condition: Partial<Condition>): NonNullable<Rule['when']> => ({
   all: [{ type: 'host', values: [], ...condition }],
 })
 
-/** Who takes it, by the list of rules from its beginning. */
+/** Returns the backend of a request, by evaluating the rules in order. */
 function expected(rules: readonly Rule[], { path = '', headers = {}, localAddress = '' }: Asked): string {
   for (const { when: { all: [condition] = [] } = {}, do: action } of rules) {
     const { type, match, values = [] } = condition ?? {}
@@ -99,14 +99,14 @@ t.test('each request goes where the rules say, however they change', async (test
   }
   test.match(await say('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
   test.match(await apply(undefined, config(rules)), { ok: true })
-  test.match(await say('show proc'), /master +0 \[failed: 0\]/, 'the files followed')
+  test.match(await say('show proc'), /master +0 \[failed: 0\]/, 'the files were updated')
   test.match(await apply(undefined, config(rules), 'reload'), { ok: true })
   await compare(rules, 'as the files say')
   test.match(await apply(config(rules), config([])), { ok: true })
-  test.strictSame(await host.readFile(`${mapFolder(paths)}/f.r1.map`), undefined, 'what nothing looks into is gone')
+  test.strictSame(await host.readFile(`${mapFolder(paths)}/f.r1.map`), undefined, 'unused maps are deleted')
 })
 
-t.test('what the running HAProxy refuses is taken back', async (test) => {
+t.test('a change that the running HAProxy refuses is undone', async (test) => {
   const { apply, ask: say, host, paths } = haproxyFixture(test)
   const port = await freePort()
   const config = (...names: readonly string[]) =>
@@ -122,7 +122,7 @@ t.test('what the running HAProxy refuses is taken back', async (test) => {
   test.match(await apply(undefined, config('a.test', 'b.test')), { ok: true })
   const file = `${mapFolder(paths)}/f.r0.map`
   const before = await host.readFile(file)
-  // Somebody else took away what is about to be taken away.
+  // Another client removed an entry that is about to be removed.
   await say(`@1 del map ${file} b.test`)
   test.match(await apply(config('a.test', 'b.test'), config('a.test', 'c.test')), {
     ok: false,

@@ -15,7 +15,7 @@ const { pair, record } = certificateMaker(t)
 const CERTIFICATES = ['a', 'b'].map((id) => [0, 1].map(() => record(id, pair({ name: `${id}.test` }))))
 const PORT = await freePort()
 
-/** A configuration of three backends that share real servers, small enough that changes often meet. */
+/** A configuration of three backends that share real servers, small enough that changes often collide. */
 const configuration: fc.Arbitrary<ConfigView> = fc
   .record({
     reals: fc.tuple(
@@ -32,7 +32,7 @@ const configuration: fc.Arbitrary<ConfigView> = fc
     ),
     members: fc.tuple(fc.subarray([...RIP_IDS]), fc.shuffledSubarray([...RIP_IDS])),
     weight: fc.option(fc.constant(9), { nil: undefined }),
-    // Rarely different, or every change would be a reload.
+    // Rarely different; otherwise every change would be a reload.
     fallback: fc.constantFrom(FALLBACK, FALLBACK, FALLBACK, null),
     timeoutServer: fc.constantFrom(30, 30, 30, 30, 31),
     versions: fc.tuple(fc.nat(1), fc.nat(1)),
@@ -61,7 +61,7 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
   t.match(await apply(undefined, running), { ok: true })
   const kinds = { runtime: 0, reload: 0 }
 
-  /** Which backup server serves first: their order in the worker. */
+  /** The order of backup servers in the worker decides which one serves first. */
   const backupOrder = async (): Promise<readonly string[]> => {
     const members = running.get('l7Backends', 'd')?.reals ?? []
     const isBackup = (name: string | undefined) =>
@@ -70,7 +70,7 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
     return rows.map((row) => row.split(' ')[3] ?? '').filter(isBackup)
   }
 
-  /** What does not depend on time; numbers of hashed servers are part of it. */
+  /** State that does not depend on time, including the numbers of hashed servers. */
   const state = async (): Promise<readonly string[]> =>
     (await ask('@1 show servers state'))
       .split('\n')
@@ -83,13 +83,13 @@ t.test('however a configuration was reached, HAProxy is as if it had been applie
       })
       .toSorted()
 
-  /** What the worker shows, and the files that the next one would read. */
+  /** The worker's certificates, and the files that the next one would read. */
   const certificates = async (): Promise<readonly (string | undefined)[]> => {
     const folder = paths.configFile.replace(/[^/]+$/, 'fulcrum-certs')
     const names = await host.listFiles(folder)
     const pems = names.filter((name) => name.endsWith('.pem'))
     const answers: string[] = []
-    // One after the other: certificates are locked while somebody reads one.
+    // One after another: a certificate is locked while it is read.
     for (const name of pems) answers.push(await ask(`@1 show ssl cert ${folder}/${name}`))
     const contents = await Promise.all(names.map((name) => host.readFile(`${folder}/${name}`)))
     return [...names, ...contents, ...answers.map((answer) => /FingerPrint: .*$/m.exec(answer)?.[0])]

@@ -42,7 +42,7 @@ t.test('reloads and runtime changes fail no new connection', async (t) => {
   t.match(await ask('show proc'), /master +[4-9]/, 'several reloads')
 })
 
-t.test('a port that is taken: the reason is told and traffic goes on', async (t) => {
+t.test('a port in use: the reason is reported and traffic continues', async (t) => {
   const { apply, driver, host, ask } = haproxyFixture(t)
   const realServers = [realServer('r1', { port: await httpOrigin(t, 'one') })]
   const port = await freePort()
@@ -78,7 +78,7 @@ t.test('a port that is taken: the reason is told and traffic goes on', async (t)
 
   stranger.close()
   await once(stranger, 'close')
-  t.match(await apply(viewOf(before), after), { ok: true }, 'and when the port is free it works')
+  t.match(await apply(viewOf(before), after), { ok: true }, 'and once the port is free it works')
   t.match(await get(taken), { status: 200, body: 'one' })
 })
 
@@ -99,7 +99,7 @@ t.test('a file that the checker refuses changes nothing and names the record', a
   t.match(await get(port), { status: 503 })
 })
 
-t.test('a long connection outlives drain, halt and reload', async (t) => {
+t.test('a long connection survives drain, halt and reload', async (t) => {
   const { apply } = haproxyFixture(t)
   const one = realServer('r1', { port: await echoOrigin(t, 'one') })
   const two = realServer('r2', { port: await echoOrigin(t, 'two'), state: 'halted' })
@@ -135,28 +135,25 @@ t.test('a long connection outlives drain, halt and reload', async (t) => {
     t.match(await apply(running, desired), { ok: true })
     running = desired
     t.equal(await say('still'), 'one still', 'the old connection stays')
-    t.equal(await (await conversation(t, port)).say('new'), 'two new', 'new ones go elsewhere')
+    t.equal(await (await conversation(t, port)).say('new'), 'two new', 'new connections use another server')
   }
 })
 
-t.test(
-  'a worker that hangs is replaced by the apply that meets it, and no connection goes to it any more',
-  async (t) => {
-    const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
-    const port = await freePort()
-    const origin = await httpOrigin(t, 'one')
-    const config = (weight: number): ConfigView =>
-      viewOf({
-        realServers: [realServer('r1', { port: origin, weight })],
-        l7Frontends: [frontend('f', 'b', { ports: String(port) })],
-        l7Backends: [backend('b', ['r1'])],
-      })
-    await apply(undefined, config(1))
-    const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
-    await hang(worker)
-    t.match(await applyLikeTheEngine(config(1), config(2)), { ok: true })
-    const answers = await Promise.all(Array.from({ length: 32 }, () => get(port)))
-    t.ok(answers.every(({ body }) => body === 'one'))
-    t.throws(() => process.kill(worker, 0), { code: 'ESRCH' })
-  },
-)
+t.test('a hanging worker is replaced by the apply that meets it, and gets no more connections', async (t) => {
+  const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
+  const port = await freePort()
+  const origin = await httpOrigin(t, 'one')
+  const config = (weight: number): ConfigView =>
+    viewOf({
+      realServers: [realServer('r1', { port: origin, weight })],
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [backend('b', ['r1'])],
+    })
+  await apply(undefined, config(1))
+  const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
+  await hang(worker)
+  t.match(await applyLikeTheEngine(config(1), config(2)), { ok: true })
+  const answers = await Promise.all(Array.from({ length: 32 }, () => get(port)))
+  t.ok(answers.every(({ body }) => body === 'one'))
+  t.throws(() => process.kill(worker, 0), { code: 'ESRCH' })
+})

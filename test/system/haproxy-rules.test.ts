@@ -14,7 +14,7 @@ import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { type Answered, ask, type Asked, origin } from './asked-haproxy.ts'
 
-/** Each kind of condition and action, by requests to a real HAProxy: what arrived where, and what was answered. */
+/** Each kind of condition and action, with requests to a real HAProxy: where they arrived, and their answers. */
 
 const on = (type: Condition['type'], values: readonly string[], more: Partial<Condition> = {}): When => ({
   all: [{ type, values: [...values], ...more }],
@@ -30,7 +30,7 @@ const path = (value: string, more: Partial<Condition> = {}): Condition => ({
   ...more,
 })
 
-/** What fits its condition goes to the other backend. */
+/** Requests that match the condition go to the other backend. */
 const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly Asked[], others: readonly Asked[]])[] = [
   ['path is', on('path', ['/a', '/b']), [{ path: '/a' }, { path: '/b?x=1' }], [{ path: '/a/' }, { path: '/A' }]],
   [
@@ -149,7 +149,7 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
 
 const seen = (answered: Answered) => answered.arrived
 
-/** What each list of rules makes of a request. */
+/** The effect of each list of rules on a request. */
 const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: Asked, found: object])[] = [
   ['nothing holds', [rule(on('path', ['/x']))], {}, { status: 200, arrived: { at: 'web' } }],
   ['a backend without a condition', [rule(undefined)], {}, { arrived: { at: 'api' } }],
@@ -312,7 +312,7 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
   ['a limit of others', [rule(on('path', ['/x']), { type: 'limit', per: 'source', rate: 0 })], {}, { status: 200 }],
 ]
 
-/** What is answered by the backend with rules of its own. */
+/** Answers of the backend with its own rules. */
 const RESPONSES: readonly (readonly [name: string, rules: readonly Rule[], asked: Asked, found: object])[] = [
   [
     'headers',
@@ -388,7 +388,7 @@ t.test('rules', async (test) => {
       })
 })
 
-t.test('limits count by what they are told to, and go on counting over a reload', async (test) => {
+t.test('limits count by their key, and keep their counts over a reload', async (test) => {
   const { apply, ask: command } = haproxyFixture(test)
   const realServers = [realServer('web', { ip: '127.0.0.1', port: await origin(test, 'web') })]
   const limit = (more: Partial<Action>): Rule => ({ do: { type: 'limit', rate: 1, over: 3600, burst: 1, ...more } })
@@ -416,7 +416,7 @@ t.test('limits count by what they are told to, and go on counting over a reload'
     [200, 200, 429, 200, 200, 200, 200],
   )
   test.same(await statuses(byPath, [{ path: '/a' }, { path: '/a?x' }, { path: '/a' }, {}]), [200, 200, 429, 200])
-  // A HAProxy that started with nobody to learn from gives up learning after some seconds; only then it teaches.
+  // A HAProxy that started without peers gives up learning after some seconds; only then does it teach.
   const isReady = async () =>
     (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await command('@1 show peers'))?.[1]) & 3) === 3
   while (!(await isReady())) await sleep(100)
@@ -426,7 +426,7 @@ t.test('limits count by what they are told to, and go on counting over a reload'
   test.same(await statuses(bySource, [{}]), [503])
 })
 
-t.test('tcp: by the name that TLS asks for, and by the address', async (test) => {
+t.test('tcp: by the server name of TLS, and by the address', async (test) => {
   const { apply, ask: command } = haproxyFixture(test)
   const { pair } = certificateMaker(test)
   const tls = async (at: string) => {
@@ -482,7 +482,7 @@ t.test('tcp: by the name that TLS asks for, and by the address', async (test) =>
   test.equal(await heard(named, 'www.one.test'), 'one')
   test.equal(await heard(closed, 'www.one.test'), '')
 
-  /** Says nothing before HAProxy has looked at the connection. */
+  /** Sends nothing before HAProxy has inspected the connection. */
   const heardLate = async (port: number, id: string, servername?: string) => {
     const connection = connect(port, '127.0.0.1')
     const isServed = async () => (await command('@1 show sess')).includes(` fe=${id} `)
@@ -500,5 +500,5 @@ t.test('tcp: by the name that TLS asks for, and by the address', async (test) =>
   test.equal(await heardLate(mixed, 'mixed', 'www.two.test'), 'two')
   const other = connect(mixed, '127.0.0.1')
   other.write('no TLS\n')
-  test.equal(await text(other), 'plain', 'what is no TLS has no name')
+  test.equal(await text(other), 'plain', 'a connection without TLS has no name')
 })

@@ -7,7 +7,7 @@ import { freePort } from '../fixtures/traffic.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { conversation, echoOrigin, get, httpOrigin } from './haproxy-traffic.ts'
 
-/** `show servers state` by server name: address, port, weight and whether it is in maintenance. */
+/** Returns `show servers state` by server name: address, port, weight and whether it is in maintenance. */
 function states(table: string): Record<string, string> {
   const [header = '', ...rows] = table.split('\n').slice(1)
   const names = header.slice(2).split(' ')
@@ -23,7 +23,7 @@ function states(table: string): Record<string, string> {
   )
 }
 
-t.test('what a running HAProxy can take is done without a reload', async (t) => {
+t.test('changes that a running HAProxy can accept are made without a reload', async (t) => {
   const { apply, ask, host, paths } = haproxyFixture(t)
   const port = await freePort()
   const config = (realServers: readonly RealServer[], more: Partial<L7Backend> = {}) =>
@@ -71,11 +71,11 @@ t.test('what a running HAProxy can take is done without a reload', async (t) => 
   t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
   const file = await host.readFile(paths.configFile)
   t.match(await apply(undefined, running), { ok: true })
-  t.equal(await host.readFile(paths.configFile), file, 'the file followed')
-  t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'so a start has nothing to do')
+  t.equal(await host.readFile(paths.configFile), file, 'the file was updated')
+  t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'a start has nothing to do')
 })
 
-t.test('every option that a server may have is accepted at runtime as in the file', async (t) => {
+t.test('every option of a server is accepted at runtime as in the file', async (t) => {
   const { apply, ask } = haproxyFixture(t)
   const realServers = ['r0', 'r1', 'r2', 'r3'].map((id) => realServer(id, { port: 443 }))
   const first = { ripId: 'r0', backup: true }
@@ -90,7 +90,7 @@ t.test('every option that a server may have is accepted at runtime as in the fil
     { type: 'http', path: "/it's?a=1", host: 'h.example' },
     { type: 'https', host: 'h.example', interval: 9, rise: 1, fall: 9 },
   ]
-  /** Whatever does not depend on time; in a ring of hashes the number of a server is its place. */
+  /** State that does not depend on time; in a hash ring the number of a server is its place. */
   const rows = async (isHashed: boolean): Promise<readonly string[]> =>
     (await ask('@1 show servers state b'))
       .split('\n')
@@ -111,7 +111,7 @@ t.test('every option that a server may have is accepted at runtime as in the fil
   }
 })
 
-t.test('a server with connections cannot be deleted; a reload does it and keeps them', async (t) => {
+t.test('a server with connections cannot be deleted; a reload deletes it and keeps them', async (t) => {
   const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
   const port = await freePort()
   const realServers = [
@@ -140,7 +140,7 @@ t.test('a server with connections cannot be deleted; a reload does it and keeps 
   t.equal(await (await conversation(t, port)).say('d'), 'two d')
 })
 
-t.test('a change behind our back is noticed and healed by a reload', async (t) => {
+t.test('a change made by another program is noticed and corrected by a reload', async (t) => {
   const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
   const config = (weight: number) =>
     viewOf({ realServers: [realServer('r1', { weight })], l7Backends: [backend('b', ['r1'])] })
@@ -181,7 +181,7 @@ t.test('a dead HAProxy is started by the reload that follows the refused command
   t.match(await get(port), { status: 200, body: 'one' })
 })
 
-t.test('a backup server that comes later serves before the fallback, as after a reload', async (t) => {
+t.test('a backup server that is added later serves before the fallback, as after a reload', async (t) => {
   const { apply, applyLikeTheEngine } = haproxyFixture(t)
   const port = await freePort()
   const fallback = { ip: '127.0.0.1', port: await httpOrigin(t, 'fallback') }
@@ -202,7 +202,7 @@ t.test('a backup server that comes later serves before the fallback, as after a 
   t.match(await applyLikeTheEngine(without, complete), { ok: true })
   t.match(await get(port), { body: 'backup' })
   t.match(await apply(undefined, complete, 'reload'), { ok: true })
-  t.match(await get(port), { body: 'backup' }, 'the file says the same')
+  t.match(await get(port), { body: 'backup' }, 'the file agrees')
   t.match(await applyLikeTheEngine(complete, without), { ok: true })
   t.match(await get(port), { body: 'fallback' })
 })

@@ -16,7 +16,7 @@ import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { gone } from './serving-daemon.ts'
 
-/** Two HAProxies that share a stick table, as those of two nodes do, and one that is alone. */
+/** Two HAProxys that share a stick table, as those of two nodes do, and a separate one. */
 
 async function greeter(t: Test, name: string): Promise<number> {
   const server = createServer((socket) => socket.end(name)).listen(0, '127.0.0.1')
@@ -25,7 +25,7 @@ async function greeter(t: Test, name: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-t.test('what one node has learned, the other one knows', async (t) => {
+t.test('the other node knows what one has learned', async (t) => {
   const [a, b] = [ownLoopback(), ownLoopback()]
   const port = await freePort()
   const shown = { a: await newNamedKey('c', 'a', Date.now()), b: await newNamedKey('c', 'b', Date.now()) }
@@ -81,7 +81,7 @@ t.test('what one node has learned, the other one knows', async (t) => {
   const peersOf = (node: 'a' | 'b') => () => nodes[node].ask('@1 show peers')
   await until('each other', peersOf('a'), (text) => talksWith(text).join() === 'b')
 
-  await t.test('a client stays with its real server, whichever node it comes to', async (t) => {
+  await t.test('a client stays with its real server, whichever node it connects to', async (t) => {
     for (const last of [1, 2, 3]) {
       const server = await ask(a, last)
       await learned('b', client(last))
@@ -112,17 +112,17 @@ t.test('what one node has learned, the other one knows', async (t) => {
     t.equal(await statusAt(b), 429)
   })
 
-  await t.test('whoever is none of the nodes is not listened to', async (t) => {
+  await t.test('a stranger is not listened to', async (t) => {
     const at = { host: a, port }
-    t.equal(await answerTo(at, 'a', 'b', shown.b), '200', 'a node is')
+    t.equal(await answerTo(at, 'a', 'b', shown.b), '200', 'a node is listened to')
     t.equal(await answerTo(at, 'a', 'b', undefined), '')
     t.equal(await answerTo(at, 'a', 'b', 'plain'), '')
-    t.equal(await answerTo(at, 'a', 'b', stranger), '', 'the right names in a certificate that is not named')
+    t.equal(await answerTo(at, 'a', 'b', stranger), '', 'the right names in an unlisted certificate')
   })
 
-  await t.test('a reload keeps what is known, also where nobody else is there', async (t) => {
+  await t.test('a reload keeps the table, also without a peer', async (t) => {
     const before = await knownTo('a')
-    // One that may have something to learn itself does not teach: in the first seconds after a cold start.
+    // A HAProxy that may still learn does not teach: in the first seconds after a cold start.
     for (const node of ['a', 'b'] as const) await until('nothing to learn', peersOf(node), hasAsked)
     await nodes.b.host.unit('layer7proxy', 'stop', 10_000)
     t.match(await nodes.a.apply(viewAt(a), viewAt(a, 31)), { ok: true })
@@ -130,10 +130,10 @@ t.test('what one node has learned, the other one knows', async (t) => {
     t.same(await knownTo('a'), before)
     t.match(await nodes.b.apply(undefined, viewAt(b), 'restart'), { ok: true })
     await knowing('b', before.size)
-    t.same(await knownTo('b'), before, 'and the other one has it again')
+    t.same(await knownTo('b'), before, 'and the other has it again')
   })
 
-  await t.test('a HAProxy that was killed has it again', async (t) => {
+  await t.test('a killed HAProxy gets it back', async (t) => {
     const before = await knownTo('a')
     const worker = Number(/^Pid: (\d+)$/m.exec(await nodes.b.ask('@1 show info'))?.[1])
     const both = [Number(readFileSync(join(nodes.b.folder, 'haproxy.pid'), 'utf8')), worker]
@@ -145,17 +145,17 @@ t.test('what one node has learned, the other one knows', async (t) => {
     t.ok((await knownTo('b')).has(client(1)) && (await knownTo('b')).has(client(4)))
   })
 
-  await t.test('what is deleted on one node stays on the other, and is taken up again from there', async (t) => {
+  await t.test('an entry deleted on one node stays on the other, and is learned again from there', async (t) => {
     const table = '@1 clear table k key ::ffff:'
     await nodes.b.ask(`${table}${client(1)}`)
     t.notOk((await knownTo('b')).has(client(1)))
-    t.ok((await knownTo('a')).has(client(1)), 'HAProxy tells others of what it learns, not of what it forgets')
+    t.ok((await knownTo('a')).has(client(1)), 'HAProxy shares what it learns, not what it forgets')
     const server = await ask(a, 1)
     await learned('b', client(1))
     t.equal(await ask(b, 1), server)
   })
 
-  await t.test('a node that is named no more is locked out by a reload', async (t) => {
+  await t.test('a node that is no longer listed is locked out by a reload', async (t) => {
     const again = { ...shown, b: await newNamedKey('c', 'b', Date.now()) }
     sharing.a = sharingOf('a', again)
     t.match(await nodes.a.apply(undefined, viewAt(a)), { ok: true })
@@ -167,7 +167,7 @@ t.test('what one node has learned, the other one knows', async (t) => {
     await learned('b', client(5))
   })
 
-  await t.test('an address that is away keeps HAProxy from nothing', async (t) => {
+  await t.test('an address that is missing does not stop HAProxy', async (t) => {
     sharing.b = { ...sharing.b, ip: '192.0.2.77' }
     t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })
     t.match(await ask(b, 5), /r[12]/)
@@ -180,7 +180,7 @@ const skip =
     ? 'needs root'
     : !/^haproxy:/m.test(readFileSync('/etc/passwd', 'utf8')) && 'there is no account haproxy'
 
-t.test('workers of an account of their own keep what they know over a reload', { skip }, async (t) => {
+t.test('workers under their own account keep their table over a reload', { skip }, async (t) => {
   const node = haproxyFixture(t, undefined, { runAs: ACCOUNT })
   chmodSync(node.folder, 0o755)
   const realServers = [

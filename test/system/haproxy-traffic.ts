@@ -15,7 +15,7 @@ async function listening(t: Test, server: Server): Promise<number> {
 export const httpOrigin = (t: Test, name: string): Promise<number> =>
   httpServer(t, (_request, response) => void response.end(name))
 
-/** The same port on several addresses of loopback; each answers its address. */
+/** The same port on several addresses of loopback; each answers with its address. */
 export async function origins(test: Test, ips: readonly string[]): Promise<number> {
   let port = 0
   for (const ip of ips) {
@@ -73,7 +73,7 @@ export function get(port: number, headers: Readonly<Record<string, string>> = {}
   })
 }
 
-/** New connections, several at a time, until `stop`; tells how many there were and which failed. */
+/** Opens new connections, several at a time, until `stop`; returns their number and the failed ones. */
 export function keepAsking(port: number, parallel: number) {
   const failures: string[] = []
   const run = { asked: 0, stopped: false }

@@ -14,7 +14,7 @@ cat /var/lib/fulcrum/first-password /etc/haproxy/haproxy.cfg /proc/1/environ 2>/
 `
 
 t.test(
-  'on an appliance checks are tried and run by accounts that can do nothing',
+  'on an appliance checks are tested and run under accounts without rights',
   { skip, timeout: 1_800_000 },
   async (test) => {
     const { machine, api, output, journal } = await startAppliance(test)

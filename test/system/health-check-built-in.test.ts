@@ -18,7 +18,7 @@ const skip = sandboxProblem()
 const BOTH = ['127.0.0.1', '::1'] as const
 const scriptOf = (id: string) => fileURLToPath(new URL(`../../src/health-checks/built-in/${id}.sh`, import.meta.url))
 
-/** Runs a built-in check in the sandbox; its exit status. The limit is for what hangs. */
+/** Runs a built-in check in the sandbox; returns its exit status. The limit is for a check that hangs. */
 async function check(id: string, ip: string, port: number, flags: readonly string[] = [], seconds = 120) {
   const child = spawn(SANDBOX, ['test', String(seconds), scriptOf(id), '0.0.0.0', '0', ip, String(port), ...flags])
   let output = ''
@@ -42,7 +42,7 @@ async function served(test: Test, server: Server, ip: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Answers each datagram with what `answer` makes of it. */
+/** Answers each datagram with the result of `answer`. */
 async function datagrams(test: Test, ip: string, answer: (sent: Buffer) => Buffer | undefined): Promise<number> {
   const socket = createSocket(ip.includes(':') ? 'udp6' : 'udp4')
   socket.on('message', (sent, from) => {
@@ -50,7 +50,7 @@ async function datagrams(test: Test, ip: string, answer: (sent: Buffer) => Buffe
       const reply = answer(sent)
       if (reply !== undefined) socket.send(reply, from.port, from.address)
     } catch {
-      // Whoever had this port before may still get a datagram.
+      // A previous user of this port may still get a datagram.
     }
   })
   socket.bind(0, ip)
@@ -86,7 +86,7 @@ t.test('http: path, host, statuses and a text', { skip }, async (test) => {
 t.test('http: only a text needs the body', { skip }, async (test) => {
   const server = createHttpServer(({ url }, response) => {
     response.writeHead(url === '/busy' ? 503 : 200)
-    // Longer than the sandbox lets a file be; the one that drips never ends.
+    // Longer than the sandbox allows a file to be; the dripping one never ends.
     if (url === '/drip') response.write('x')
     else response.end(Buffer.alloc(20 * 1024 * 1024, 'x'))
   })
@@ -162,7 +162,7 @@ t.test('dns: an answer without an error, and an address among the answers', { sk
     test.equal(await status('--type=AAAA', '--answer=2001:db8:1::FF'), 0)
     test.equal(await status('--type=AAAA', '--answer=2001:db8:1::fe'), 4)
     test.equal(await status('--type=NONE'), 1)
-    // The length of a label of ten characters is the byte of a new line.
+    // The length of a label of ten characters is the newline byte.
     test.match(await check('dns', ip, port, ['--name=tencharact.example.org']), { status: 0, output: /^3 answers$/m })
   }
   const failing = await datagrams(test, '127.0.0.1', (query) => dnsAnswer(query, 2))
@@ -171,7 +171,7 @@ t.test('dns: an answer without an error, and an address among the answers', { sk
     Buffer.concat([query.subarray(0, 2), Buffer.alloc(40, 0xff)]),
   )
   test.not((await check('dns', '127.0.0.1', liar, ['--name=a', '--answer=192.0.2.1'])).status, 0)
-  // Whoever sends back what he was sent, with another bit or for another name, knows nothing.
+  // A server that echoes the query, with another bit or for another name, knows nothing.
   const echo = await datagrams(test, '127.0.0.1', (query) => query)
   test.match(await check('dns', '127.0.0.1', echo, ['--name=a.example']), { status: 2, output: /no answer/ })
   const other = await datagrams(test, '127.0.0.1', (query) => {
@@ -188,7 +188,7 @@ t.test('dns: an answer without an error, and an address among the answers', { sk
   test.match(await check('dns', '127.0.0.1', silent, ['--name=a'], 1), { status: 137 })
 })
 
-t.test('ldap: an anonymous bind that is let in', { skip }, async (test) => {
+t.test('ldap: an anonymous bind that is accepted', { skip }, async (test) => {
   const directory = (answer: string, asked: string[]) =>
     createServer((socket) => {
       socket.on('data', (chunk) => {
@@ -206,7 +206,7 @@ t.test('ldap: an anonymous bind that is let in', { skip }, async (test) => {
   test.match(await check('ldap', '127.0.0.1', refusing), { status: 2 })
 })
 
-/** The beginning of the protocol of MySQL; `logins` are its answers to what is sent after the greeting. */
+/** The beginning of the MySQL protocol; `logins` are its answers to what follows the greeting. */
 function mysql(greeting: string, logins: readonly string[], sent: string[]) {
   return createServer((socket) => {
     socket.write(Buffer.from(greeting, 'hex'))
@@ -227,7 +227,7 @@ t.test('mysql: the greeting, and a user without a password', { skip }, async (te
   test.match(await check('mysql', '127.0.0.1', port), { status: 0 })
   test.match(await check('mysql', '127.0.0.1', port, ['--user=haproxy']), { status: 0 })
   const login = Buffer.from(sent[0] ?? '', 'hex')
-  test.equal(login.readUIntLE(0, 3), login.length - 4, 'a packet of its length')
+  test.equal(login.readUIntLE(0, 3), login.length - 4, 'the packet length')
   test.equal(login.subarray(36, 46).toString(), 'haproxy\0\0', 'user and empty password')
   const switching = await served(test, mysql(GREETING, ['02000002fe00', OK.replace('0002', '0004')], []), '::1')
   test.match(await check('mysql', '::1', switching, ['--user=a']), { status: 0 })
@@ -237,7 +237,7 @@ t.test('mysql: the greeting, and a user without a password', { skip }, async (te
   test.match(await check('mysql', '127.0.0.1', full), { status: 2 })
 })
 
-t.test('udp: a reply, no reply, and a port that nobody listens on', { skip }, async (test) => {
+t.test('udp: a reply, no reply, and a closed port', { skip }, async (test) => {
   for (const ip of BOTH) {
     const sent: string[] = []
     const port = await datagrams(test, ip, (asked) => {
@@ -248,7 +248,7 @@ t.test('udp: a reply, no reply, and a port that nobody listens on', { skip }, as
     test.equal(await status('--payload=00FF00'), 0)
     test.same(sent, ['00ff00'])
     test.equal(await status('--payload=010a02'), 0)
-    test.same(sent, ['00ff00', '010a02'], 'a new line is a byte like others')
+    test.same(sent, ['00ff00', '010a02'], 'a newline is an ordinary byte')
     test.equal(await status('--payload=01', '--reply=ABCD00'), 0)
     test.equal(await status('--payload=01', '--reply=abce'), 3)
     test.equal(await status('--payload=0'), 1)
@@ -261,15 +261,15 @@ t.test('udp: a reply, no reply, and a port that nobody listens on', { skip }, as
 
 const radiusSkip = skip === false ? ((await freeradiusObstacle()) ?? false) : skip
 
-t.test('radius: a server that knows the secret, which nobody sees', { skip: radiusSkip }, async (test) => {
+t.test('radius: a server that knows the secret, which is never visible', { skip: radiusSkip }, async (test) => {
   const { port } = (await freeradius(test)).host
-  // Not under /tmp, which is the sandbox's own.
+  // Not under /tmp, which the sandbox replaces.
   const file = `/var/tmp/fulcrum-secret-${process.pid}`
   test.teardown(() => rmSync(file, { force: true }))
   const keep = (secret: string) => writeFileSync(file, `${secret}\n`, { mode: 0o644 })
   keep(SHARED_SECRET)
   const words = [`--secretFile=${file}`]
-  // A server that gets another secret keeps silent until the limit.
+  // A server with another secret stays silent until the limit.
   test.equal((await check('radius', '127.0.0.1', Number(port), words)).status, 0)
   keep('another')
   test.not((await check('radius', '127.0.0.1', Number(port), words, 3)).status, 0)
@@ -280,7 +280,7 @@ t.test('radius: a server that knows the secret, which nobody sees', { skip: radi
 const pingSkip = process.getuid?.() === 0 ? skip : 'a network of its own needs root'
 
 t.test('ping', { skip: pingSkip }, async (test) => {
-  // In a network of its own: whoever may ping is a setting of it.
+  // In its own network, because the right to ping is a setting of it.
   const inside = `ip link set lo up; echo "0 2147483647" >/proc/sys/net/ipv4/ping_group_range
 for ip in 127.0.0.1 ::1; do "$0" test 120 "$1" 0 0 $ip 0 || exit 1; done; "$0" test 1 "$1" 0 0 192.0.2.1 0; [ $? -ne 0 ]`
   const words = ['--net', 'sh', '-c', inside, SANDBOX, scriptOf('ping')]

@@ -15,7 +15,7 @@ async function originOn(port: number) {
   return server
 }
 
-t.test('a check of somebody’s own, from its script to the event that tells its exit status', { skip }, async (test) => {
+t.test("a user's own check, from its script to the event that reports its exit status", { skip }, async (test) => {
   const daemon = await daemonFixture(test)
   const port = await freePort()
   const first = await originOn(port)
@@ -40,7 +40,7 @@ t.test('a check of somebody’s own, from its script to the event that tells its
   await once(stream, 'response')
   const applied = await daemon.call('PUT', '/services/apply')
   test.equal(applied.status, 200, applied.text)
-  test.notOk('x-dry-run' in applied.headers, 'nothing of it was only recorded')
+  test.notOk('x-dry-run' in applied.headers, 'no step was only recorded')
   const health = async () => (await daemon.call('GET', `/ipvsDirector/rips/${rip}`)).json.data.health
   await until('it is up', health, (now) => now === 'up')
   first.close()

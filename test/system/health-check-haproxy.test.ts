@@ -14,7 +14,7 @@ import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
 const skip = sandboxProblem()
 
-/** Tells what it is asked, and answers `answer`. */
+/** Reports its requests, and answers `answer`. */
 async function origin(test: Test, port = 0) {
   const told: string[] = []
   const open = new Set<Socket>()
@@ -60,7 +60,7 @@ async function row(ask: (command: string) => Promise<string>) {
   return { status: cell('status'), check: `${cell('check_status')} ${cell('check_code')} ${cell('last_chk')}`.trim() }
 }
 const isUp = ({ status }: { status: string }) => status === 'UP'
-/** Down, and for this reason. */
+/** Whether the server is down for this reason. */
 const isDownFor = (reason: RegExp) => (server: { status: string; check: string }) =>
   server.status === 'DOWN' && reason.test(server.check)
 
@@ -72,11 +72,11 @@ const own = (more: Partial<HealthCheckSetting> = {}): HealthCheckSetting => ({
   fall: 2,
   ...more,
 })
-/** On a very busy machine a script may take longer than a second, and fails for that reason then. */
+/** On a very busy machine a script may take longer than a second, and would fail for that reason. */
 const unhurried = (more: Partial<HealthCheckSetting> = {}) => own({ interval: 4, fall: 1, ...more })
 
 t.test(
-  'a server whose script fails goes down with the exit status as the reason, and returns by itself',
+  'a server whose script fails goes down with the exit status as the reason, and recovers automatically',
   { skip },
   async (test) => {
     const { apply, ask } = haproxyFixture(test)
@@ -120,7 +120,7 @@ t.test('another text and other values are used without a reload', { skip }, asyn
     (all) => all.join('').includes('--word=a default'),
   )
   const folder = paths.configFile.replace('haproxy.cfg', 'fulcrum-checks')
-  test.equal(statSync(folder).mode & 0o777, 0o755, 'the account of the checks can look into it')
+  test.equal(statSync(folder).mode & 0o777, 0o755, 'the account of the checks can read it')
   const second = configuration(port, unhurried({ parameters: { word: 'other' } }))
   test.match(await apply(first, second), { ok: true })
   await until(
@@ -134,13 +134,13 @@ t.test('another text and other values are used without a reload', { skip }, asyn
   test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
 })
 
-t.test('a script that hangs fails, and holds up nothing', { skip }, async (test) => {
+t.test('a script that hangs fails, and delays nothing', { skip }, async (test) => {
   const { apply, ask } = haproxyFixture(test)
   test.match(await apply(undefined, configuration(await freePort(), own(), '#!/bin/sh\nsleep 3600\n')), { ok: true })
   test.match(await until('the result', () => row(ask), isDownFor(/PROCTOUT/)), { status: 'DOWN', check: /PROCTOUT/ })
 })
 
-t.test('a reload in the middle of a check keeps the server as it was', { skip }, async (test) => {
+t.test('a reload during a check keeps the state of the server', { skip }, async (test) => {
   const { apply, ask } = haproxyFixture(test)
   const { port } = await origin(test)
   const first = configuration(port, own())
@@ -162,7 +162,7 @@ t.test('a reload in the middle of a check keeps the server as it was', { skip },
 })
 
 t.test(
-  'a server that moves at runtime is checked at its new place; one that comes needs a reload',
+  'a server that moves at runtime is checked at its new address; a new server needs a reload',
   { skip },
   async (test) => {
     const { apply, ask } = haproxyFixture(test)

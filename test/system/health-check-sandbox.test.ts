@@ -13,7 +13,7 @@ const skip = sandboxProblem()
 interface Options {
   readonly seconds?: number
   readonly words?: readonly string[]
-  /** Account of whoever starts it, where that can be chosen. */
+  /** The account that starts it, where that can be chosen. */
   readonly as?: number
 }
 
@@ -24,7 +24,7 @@ async function run(test: Test, script: string, { seconds = 120, words = [], as }
   writeFileSync(file, script)
   const account = as === undefined || process.getuid?.() !== 0 ? {} : { uid: as, gid: as }
   if (as !== undefined) chmodSync(folder, 0o755)
-  // A copy: not everybody may enter the folder of the sources.
+  // A copy: not every account can enter the folder of the sources.
   const sandbox = join(folder, 'sandbox')
   copyFileSync(SANDBOX, sandbox)
   const child = spawn(sandbox, ['test', String(seconds), file, '0', '0', '127.0.0.1', '80', ...words], account)
@@ -37,7 +37,7 @@ async function run(test: Test, script: string, { seconds = 120, words = [], as }
   return { status: signal === null ? status : signal, output: Buffer.concat(chunks).toString(), pid: child.pid ?? 0 }
 }
 
-/** Processes of this machine whose command line holds the mark. */
+/** Returns the processes of this machine with the mark in their command line. */
 function processes(mark: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
@@ -67,14 +67,14 @@ t.test('a script that hangs is killed in time', { skip }, async (test) => {
   await gone(mark)
 })
 
-t.test('what a script leaves running, in a session of its own as well, ends with it', { skip }, async (test) => {
+t.test('processes that a script leaves behind, in a session of their own too, end with it', { skip }, async (test) => {
   const mark = unlike()
   const script = `#!/bin/bash\nsetsid -f sleep ${mark}\n(trap "" HUP TERM; sleep ${mark}) & disown\nexit 0\n`
   test.equal((await run(test, script)).status, 0)
   await gone(mark)
 })
 
-t.test('one signal to the process that was started ends all of it', { skip }, async (test) => {
+t.test('one signal to the started process ends all of them', { skip }, async (test) => {
   const mark = unlike()
   const folder = temporaryFolder(test, 'sandbox')
   writeFileSync(join(folder, 'script'), `#!/bin/sh\nsetsid -f sleep ${mark}\ntrap "" TERM\nsleep ${mark}\n`)
@@ -91,10 +91,10 @@ t.test('a fork bomb stays in its box', { skip }, async (test) => {
   test.ok(Number(output.trim() === '' ? 0 : output.trim().split('\n').at(-1)) <= 64, output.slice(-80))
   test.not(status, 0)
   await gone(mark)
-  test.equal(spawnSync('true').status, 0, 'others start programs as before')
+  test.equal(spawnSync('true').status, 0, 'other programs start as before')
 })
 
-t.test('a script that fills /tmp, or all there is, fills a little memory of its own', { skip }, async (test) => {
+t.test('a script that fills /tmp, or all file systems, fills a little memory of its own', { skip }, async (test) => {
   const script = `#!/bin/bash
 (head -c 100000000 /dev/zero >/tmp/a) 2>/dev/null
 for i in 1 2 3; do head -c 10000000 /dev/zero >/tmp/b$i 2>/dev/null; done
@@ -108,7 +108,7 @@ exit 0
   test.notMatch(output, 'wrote')
 })
 
-t.test('a script takes no more memory than it is given', { skip }, async (test) => {
+t.test('a script cannot exceed its memory limit', { skip }, async (test) => {
   const { status } = await run(test, `#!/bin/bash\nx=$(head -c 400000000 /dev/zero | tr '\\0' x)\necho "\${#x}"\n`)
   test.not(status, 0)
 })
@@ -116,14 +116,14 @@ t.test('a script takes no more memory than it is given', { skip }, async (test) 
 const python = '/usr/bin/python3'
 const shareSkip = skip === false && !existsSync(python) ? `no ${python}` : skip
 
-t.test('what processes share is memory as well', { skip: shareSkip }, async (test) => {
+t.test('shared memory counts as well', { skip: shareSkip }, async (test) => {
   const script = `#!${python}\nimport mmap\nmmap.mmap(-1, 700 << 20)\nprint("shared")\n`
   const { status, output } = await run(test, script)
   test.not(status, 0)
   test.notMatch(output, /^shared/m)
 })
 
-t.test('it makes no namespaces, where it would have all powers', { skip }, async (test) => {
+t.test('it makes no namespaces, where it would have all capabilities', { skip }, async (test) => {
   const { output } = await run(test, '#!/bin/bash\nunshare -Urn true 2>&1 && echo made\nexit 0\n')
   test.match(output, /unshare failed/)
   test.notMatch(output, 'made')
@@ -144,7 +144,7 @@ told('ring', syscall(425, 4, 0) >= 0);
 const socketSkip = skip === false && process.arch !== 'x64' ? 'calls are those of x86-64' : skip
 
 t.test(
-  'it has the network and no local sockets: it takes no name that somebody else waits for',
+  'it has the network and no local sockets: it cannot take a name that another program waits for',
   { skip: socketSkip },
   async (test) => {
     const { output } = await run(test, SOCKETS)
@@ -152,16 +152,16 @@ t.test(
     const file = join(temporaryFolder(test, 'sockets'), 'script')
     writeFileSync(file, SOCKETS, { mode: 0o755 })
     const outside = spawnSync(file, { encoding: 'utf8' }).stdout
-    test.match(outside, /^local yes\ndatagrams yes\npair yes\nname yes\n/, 'anywhere else it has')
+    test.match(outside, /^local yes\ndatagrams yes\npair yes\nname yes\n/, 'outside it has them')
   },
 )
 
-t.test('it does not take back that it goes first when memory is short', { skip }, async (test) => {
+t.test('it cannot undo its place as the first victim when memory is short', { skip }, async (test) => {
   const script = '#!/bin/bash\n{ echo 0 >/proc/self/oom_score_adj; } 2>/dev/null\ncat /proc/self/oom_score_adj\n'
   test.equal((await run(test, script, { as: 65_534 })).output.trim(), '1000')
 })
 
-t.test('it sees no process of others, and a signal to all of them reaches nobody', { skip }, async (test) => {
+t.test('it sees no foreign process, and a signal to all processes reaches none', { skip }, async (test) => {
   const other = spawn('sleep', ['60'])
   test.teardown(() => other.kill())
   const { output } = await run(
@@ -174,7 +174,7 @@ t.test('it sees no process of others, and a signal to all of them reaches nobody
   test.equal(other.signalCode, null)
 })
 
-t.test('it has no powers, and no account of the machine', { skip }, async (test) => {
+t.test('it has no capabilities, and no account of the machine', { skip }, async (test) => {
   const script =
     '#!/bin/sh\nid -u\ngrep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status\nmount -t tmpfs x /tmp 2>&1\n'
   const { output } = await run(test, script)
@@ -193,14 +193,10 @@ t.test('it reads nothing but programs, names and the files that its parameters n
   test.notMatch(named.output, /^\//m)
 })
 
-t.test(
-  'a liar that prints rubbish and changes its name is believed by its exit status alone',
-  { skip },
-  async (test) => {
-    const script = '#!/bin/bash\nprintf "status 0\\0\\377ok"\nexec -a "haproxy -W" bash -c "exit 9"\n'
-    test.equal((await run(test, script)).status, 9)
-  },
-)
+t.test('of a script that prints rubbish and changes its name, only the exit status counts', { skip }, async (test) => {
+  const script = '#!/bin/bash\nprintf "status 0\\0\\377ok"\nexec -a "haproxy -W" bash -c "exit 9"\n'
+  test.equal((await run(test, script)).status, 9)
+})
 
 t.test('the network is shared', { skip }, async (test) => {
   const server = createServer((socket) => socket.end('hello\n')).listen(0, '127.0.0.1')
@@ -212,11 +208,11 @@ t.test('the network is shared', { skip }, async (test) => {
   test.equal(output, 'hello\n')
 })
 
-t.test('a script that is no program fails', { skip }, async (test) => {
+t.test('a script that is not a program fails', { skip }, async (test) => {
   test.not((await run(test, '#!/no/such/interpreter\n')).status, 0)
 })
 
-t.test('what fails is run once, and no second sandbox is made to tell why', { skip }, (test) => {
+t.test('a failing script is run once, and no second sandbox is made to report why', { skip }, (test) => {
   const folder = temporaryFolder(test, 'one-sandbox')
   const text = readFileSync(SANDBOX, 'utf8').replace('export PATH=', `export PATH=${folder}:`)
   writeFileSync(join(folder, 'sandbox'), text, { mode: 0o755 })
@@ -241,35 +237,32 @@ t.test('what fails is run once, and no second sandbox is made to tell why', { sk
   test.end()
 })
 
-t.test(
-  'where there can be no sandbox, nothing is run: probe and test say so, a check keeps servers as they are',
-  (test) => {
-    const folder = temporaryFolder(test, 'no-sandbox')
-    // The same text, which finds another bwrap.
-    const text = readFileSync(SANDBOX, 'utf8').replace('export PATH=', `export PATH=${folder}:`)
-    writeFileSync(join(folder, 'sandbox'), text, { mode: 0o755 })
-    writeFileSync(join(folder, 'bwrap'), '#!/bin/sh\necho "bwrap: no namespaces" >&2\nexit 1\n', { mode: 0o755 })
-    spawnSync('chmod', ['755', folder])
-    writeFileSync(join(folder, 'script'), `#!/bin/sh\n: >${folder}/ran\n`)
-    writeFileSync(join(folder, 'date'), '#!/bin/sh\necho 120\n', { mode: 0o755 })
-    writeFileSync(join(folder, 'logger'), `#!/bin/sh\necho "$@" >>${folder}/told\n`, { mode: 0o755 })
-    const call = (...words: string[]) => spawnSync(join(folder, 'sandbox'), words, { encoding: 'utf8' })
-    test.match(call('probe'), { status: 125, stderr: /no sandbox .*: bwrap: no namespaces|bwrap: no namespaces/ })
-    const words = ['5', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
-    test.match(call('test', ...words), { status: 125, stderr: /There can be no sandbox/ })
-    test.match(call('check', ...words), { status: 0 })
-    test.notOk(existsSync(join(folder, 'ran')))
-    const told = readFileSync(join(folder, 'told'), 'utf8')
-    test.match(told, /nothing was checked: 127\.0\.0\.1 80\n$/, 'the journal hears of it')
-    // In the middle of a minute it was told already.
-    writeFileSync(join(folder, 'date'), '#!/bin/sh\necho 150\n')
-    test.match(call('check', ...words, '--key=x'), { status: 0 })
-    test.equal(readFileSync(join(folder, 'told'), 'utf8'), told)
-    test.equal(call('other').status, 64)
-    test.end()
-  },
-)
+t.test('without a sandbox nothing is run: probe and test report that, a check keeps the state of servers', (test) => {
+  const folder = temporaryFolder(test, 'no-sandbox')
+  // The same text, which finds another bwrap.
+  const text = readFileSync(SANDBOX, 'utf8').replace('export PATH=', `export PATH=${folder}:`)
+  writeFileSync(join(folder, 'sandbox'), text, { mode: 0o755 })
+  writeFileSync(join(folder, 'bwrap'), '#!/bin/sh\necho "bwrap: no namespaces" >&2\nexit 1\n', { mode: 0o755 })
+  spawnSync('chmod', ['755', folder])
+  writeFileSync(join(folder, 'script'), `#!/bin/sh\n: >${folder}/ran\n`)
+  writeFileSync(join(folder, 'date'), '#!/bin/sh\necho 120\n', { mode: 0o755 })
+  writeFileSync(join(folder, 'logger'), `#!/bin/sh\necho "$@" >>${folder}/told\n`, { mode: 0o755 })
+  const call = (...words: string[]) => spawnSync(join(folder, 'sandbox'), words, { encoding: 'utf8' })
+  test.match(call('probe'), { status: 125, stderr: /no sandbox .*: bwrap: no namespaces|bwrap: no namespaces/ })
+  const words = ['5', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
+  test.match(call('test', ...words), { status: 125, stderr: /There can be no sandbox/ })
+  test.match(call('check', ...words), { status: 0 })
+  test.notOk(existsSync(join(folder, 'ran')))
+  const told = readFileSync(join(folder, 'told'), 'utf8')
+  test.match(told, /nothing was checked: 127\.0\.0\.1 80\n$/, 'the journal gets a message')
+  // In the middle of a minute it was reported already.
+  writeFileSync(join(folder, 'date'), '#!/bin/sh\necho 150\n')
+  test.match(call('check', ...words, '--key=x'), { status: 0 })
+  test.equal(readFileSync(join(folder, 'told'), 'utf8'), told)
+  test.equal(call('other').status, 64)
+  test.end()
+})
 
-t.test('the file can be run by everybody', async (test) => {
+t.test('every account can run the file', async (test) => {
   test.equal(statSync(SANDBOX).mode & 0o111, 0o111)
 })

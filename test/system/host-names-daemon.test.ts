@@ -11,7 +11,7 @@ import { askProcesses } from '../../workers/host/master.ts'
 import { DnsServer } from './dns-server.ts'
 import { get, origins } from './haproxy-traffic.ts'
 
-/** Real servers with names through a whole daemon: edited, applied, followed and told. */
+/** Real servers with names through a whole daemon: edited, applied, followed and reported. */
 
 const NAME = 'web.example.test'
 
@@ -41,7 +41,7 @@ async function daemon(test: Test) {
   return { dns, told, events, reloads, call: caller(appliance, token), node: appliance.nodeId }
 }
 
-t.test('a name is applied, followed, shown and told, and other name servers are heard of', async (test) => {
+t.test('a name is applied, followed, shown and reported, and changed name servers are noticed', async (test) => {
   const { dns, told, events, reloads, call, node } = await daemon(test)
   dns.names.set(NAME, ['127.0.0.2'])
   const [port, originPort] = [await freePort(), await origins(test, ['127.0.0.2', '127.0.0.3'])]

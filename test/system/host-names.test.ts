@@ -11,7 +11,7 @@ import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { DnsServer } from './dns-server.ts'
 import { get, keepAsking, origins } from './haproxy-traffic.ts'
 
-/** Real servers that are found by their names, with the real HAProxy and a name server whose answers change. */
+/** Real servers that are found by name, with the real HAProxy and a name server whose answers change. */
 
 const NAME = 'web.example.test'
 
@@ -52,7 +52,11 @@ t.test('a server follows the answers for its name without a reload', async (test
   await until('127.0.0.3')
   dns.names.delete(NAME)
   await until('503')
-  test.match(await ask('@1 show stat'), /^b,r1,.*,MAINT \(resolution\),/m, 'a name that is gone takes its server out')
+  test.match(
+    await ask('@1 show stat'),
+    /^b,r1,.*,MAINT \(resolution\),/m,
+    'a name that no longer exists takes its server out',
+  )
   dns.names.set(NAME, ['127.0.0.2'])
   await until('127.0.0.2')
   test.equal(await pid(), worker)
@@ -110,7 +114,7 @@ t.test('weight and state change without a reload, another name or port with one'
   test.match(await apply(config(unknown), config({ ...unknown, state: 'halted' })), { ok: true })
   test.match(await apply(config({ ...unknown, state: 'halted' }), config(unknown)), { ok: true })
   test.equal(await answers(), '503')
-  test.match(await ask('@1 show servers state'), / r1 - 0 32 /, 'one that is not resolved can be halted')
+  test.match(await ask('@1 show servers state'), / r1 - 0 32 /, 'an unresolved server can be halted')
 })
 
 t.test('a name of the system is resolved at the start, without a name server of ours', async (test) => {
@@ -119,12 +123,12 @@ t.test('a name of the system is resolved at the start, without a name server of 
   test.match(await ask('@1 show servers state'), / r1 (127\.0\.0\.1|::1) /)
   const unknown = config({ ip: 'nothing.invalid', resolve: 'start' })
   test.match(await apply(undefined, unknown, 'reload'), { ok: true })
-  test.equal(await answers(), '503', 'one that is not found takes no traffic')
+  test.equal(await answers(), '503', 'an unresolved server takes no traffic')
 })
 
 const skip = sandboxProblem()
 
-t.test('a program that checks a server is told the address that its name has', { skip }, async (test) => {
+t.test('a program that checks a server receives the address of its name', { skip }, async (test) => {
   const { apply, config, dns, until, answers, ask } = await site(test)
   dns.names.set(NAME, ['127.0.0.2'])
   const script = '#!/bin/sh\n[ "$3" = 127.0.0.3 ]\n'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
-t.test('a full restore makes another machine the node of the backup, while its HAProxy goes on', async (test) => {
+t.test('a full restore makes another machine the node of the backup, while its HAProxy continues', async (test) => {
   const old = await daemonFixture(test)
   const port = await freePort()
   await old.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 8001 })
@@ -35,7 +35,7 @@ t.test('a full restore makes another machine the node of the backup, while its H
   const before = pid()
   await other.data('PUT', '/services/apply')
 
-  // It starts anew in its own process; its port is another one, because the test lets the kernel choose.
+  // It restarts within its process; its port is another one, because the test lets the kernel choose.
   await until(
     'it is the other node',
     async () => other.node,
@@ -48,7 +48,7 @@ t.test('a full restore makes another machine the node of the backup, while its H
     (await other.data('GET', '/ipvsDirector/rips')).map(({ name }: { name: string }) => name),
     ['web'],
   )
-  test.equal(pid(), before, 'HAProxy was not started anew')
+  test.equal(pid(), before, 'HAProxy was not restarted')
   test.equal((await other.data('GET', `/${old.node}/layer7proxy/stats`)).frontends.length, 1)
 
   await other.kill('SIGKILL')
@@ -56,7 +56,7 @@ t.test('a full restore makes another machine the node of the backup, while its H
   test.equal(other.node, old.node, 'also after the next start')
 })
 
-t.test('an identity that nobody confirmed is given back, also over a kill -9', async (test) => {
+t.test('an unconfirmed identity is reverted, also over a kill -9', async (test) => {
   const daemon = await daemonFixture(test)
   const born = daemon.node
   const other = await daemonFixture(test)
@@ -67,7 +67,7 @@ t.test('an identity that nobody confirmed is given back, also over a kill -9', a
   const { uploads } = await daemon.data('GET', '/backup/list')
   await daemon.data('POST', '/backup/restore', { file: uploads[0].file })
   await daemon.data('PUT', '/services/apply', { confirmWithin: 6 })
-  // On a busy machine that may be over already when it is looked at.
+  // On a busy machine that may be over before it can be observed.
   await until(
     'it is the other node',
     async () => daemon.stdout,
@@ -81,7 +81,7 @@ t.test('an identity that nobody confirmed is given back, also over a kill -9', a
     (node) => node === born,
   )
   await daemon.login()
-  test.ok((await daemon.data('GET', '/services/pending')).count > 0, 'what was taken back is pending again')
+  test.ok((await daemon.data('GET', '/services/pending')).count > 0, 'reverted changes are pending again')
   await daemon.data('DELETE', '/services/pending')
   test.same(await daemon.data('GET', '/ipvsDirector/rips'), [])
 })

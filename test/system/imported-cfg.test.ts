@@ -7,7 +7,7 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
 
-/** A haproxy.cfg, and what Fulcrum makes of it: two HAProxys that are asked the same. */
+/** A haproxy.cfg, and its import into Fulcrum: two HAProxys that get the same requests. */
 
 const origin = (test: Test, name: string): Promise<number> =>
   httpServer(test, ({ url, headers }, answer) => {
@@ -22,7 +22,7 @@ interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What of an answer both have to agree on. */
+/** The parts of an answer on which both have to agree. */
 function ask(port: number, { path, method = 'GET', headers = {} }: Asked): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const going = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (answer) => {
@@ -125,7 +125,7 @@ const REQUESTS: readonly Asked[] = [
   { path: '/', headers: { cookie: 'beta=10' } },
 ]
 
-t.test('what is imported answers as the file did', async (test) => {
+t.test('the import answers as the file did', async (test) => {
   const [shop, api, files] = [await origin(test, 'shop'), await origin(test, 'api'), await origin(test, 'files')]
   const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const
   const folder = temporaryFolder(test, 'imported')
@@ -147,7 +147,7 @@ t.test('what is imported answers as the file did', async (test) => {
   test.match(await ask(ports[2], { path: '/api' }), { status: 200, body: { name: 'api', site: 'shop' } })
 })
 
-/** What the report of an import tells of: lines that mean something else from now on. */
+/** Lines that the report of an import names, because their meaning changes. */
 const toldOf = (port: number, shop: number, api: number) => `
 defaults
     mode http
@@ -171,7 +171,7 @@ backend api
     server a1 127.0.0.1:${api}
 `
 
-t.test('what is told to be otherwise is, and what is not told is as it was', async (test) => {
+t.test('reported differences are real, and everything else is unchanged', async (test) => {
   const [shop, api] = [await origin(test, 'shop'), await origin(test, 'api')]
   const ports = [await freePort(), await freePort()] as const
   const text = (port: number) => toldOf(port, shop, api)

@@ -8,7 +8,7 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
-/** Databases that say at another port who of them leads: a haproxy.cfg, and what Fulcrum makes of it. */
+/** Databases that report their leader at another port: a haproxy.cfg, and its import into Fulcrum. */
 
 const NODES = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const
 
@@ -41,7 +41,7 @@ listen writes
   return { state, cfg, serving }
 }
 
-/** Who answers; undefined where nobody does. */
+/** Returns the server that answers; undefined where none does. */
 const asked = (port: number) =>
   new Promise<string | undefined>((resolve) => {
     get({ host: '127.0.0.1', port, agent: false }, (answer) => {
@@ -51,7 +51,7 @@ const asked = (port: number) =>
     }).on('error', () => resolve(undefined))
   })
 
-/** Until the leader alone is asked, several times in a row. */
+/** Resolves when only the leader is asked, several times in a row. */
 async function follows(port: number, leader: string): Promise<void> {
   let row = 0
   await until(
@@ -61,7 +61,7 @@ async function follows(port: number, leader: string): Promise<void> {
   )
 }
 
-t.test('whoever leads gets the writes, as in the file, and so it stays when another one joins', async (test) => {
+t.test('the leader gets the writes, as with the file, also after another one joins', async (test) => {
   const { state, cfg, serving } = await databases(test)
   const [theirs, ours] = [await freePort(), await freePort()]
   const file = join(temporaryFolder(test, 'checks'), 'haproxy.cfg')
@@ -86,7 +86,7 @@ t.test('whoever leads gets the writes, as in the file, and so it stays when anot
   const { changes } = await daemon.data('GET', '/services/pending')
   test.same(new Set(changes.map(({ effect }: { effect: string }) => effect)), new Set(['reload']))
   await daemon.data('PUT', '/services/apply')
-  // One that joins is asked at that port as well.
+  // A newcomer is asked at that port as well.
   await follows(ours, '127.0.0.2')
   state.leader = '127.0.0.3'
   await follows(ours, '127.0.0.3')

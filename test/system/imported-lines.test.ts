@@ -8,10 +8,10 @@ import { linesOf } from '../../src/haproxy-cfg/lines.ts'
 /** FULCRUM_TEST_CFG_FOLDER: files instead of these. */
 const FOLDER =
   process.env['FULCRUM_TEST_CFG_FOLDER'] ?? fileURLToPath(new URL('../fixtures/haproxy-cfg', import.meta.url))
-/** What only begins something; and what says again what holds anyway. */
+/** Lines that only begin a section, and lines that repeat a default. */
 const EMPTY = /^(global|defaults|frontend|backend|listen)\b|^mode (http|tcp)$/
 
-/** Lines that could be taken away without anything being different, and that nothing is told of. */
+/** Returns lines whose removal would change nothing, and which no report names. */
 async function lost(cfg: string): Promise<readonly string[]> {
   const shape = async (text: string) => {
     const { document, certificates, notUnderstood, remarks } = await importHaproxyCfg(text)
@@ -31,7 +31,7 @@ async function lost(cfg: string): Promise<readonly string[]> {
   return missing
 }
 
-t.test('each line of a whole file is in the document, or told of', async (test) => {
+t.test('each line of a whole file is in the document, or reported', async (test) => {
   for (const name of readdirSync(FOLDER)) test.same(await lost(readFileSync(join(FOLDER, name), 'utf8')), [], name)
 })
 
@@ -41,7 +41,7 @@ t.test('a line that vanishes is found', async (test) => {
   test.same(await lost(twice), ['5 maxconn 5', '6 maxconn 5'])
 })
 
-t.test('what whole files have shown to be lost or misread', async (test) => {
+t.test('losses and misreadings that whole files have revealed', async (test) => {
   const why = async (cfg: string, text: string) => {
     const { notUnderstood, remarks } = await importHaproxyCfg(cfg)
     return [...notUnderstood, ...remarks].filter((one) => one.text === text).map((one) => one.why)
@@ -68,7 +68,7 @@ t.test('what whole files have shown to be lost or misread', async (test) => {
   test.equal((await of(`${site} option forwardfor\n`, 'f')).forwardFor, true)
   test.match(await why(`${site} option forwardfor\n`, 'option forwardfor'), [/f adds it to all/])
   test.equal((await of(site, 'f')).forwardFor, false)
-  test.match(await of('listen l 192.0.2.1:80 maxconn 9\n', 'l'), {}, 'what is no bind is no frontend')
+  test.match(await of('listen l 192.0.2.1:80 maxconn 9\n', 'l'), {}, 'a word that is not a bind makes no frontend')
   test.match(await of('listen l :25\n server s 192.0.2.2:25\n', 'l'), { ip: '0.0.0.0', ports: '25' })
   const tcp =
     'frontend f\n mode tcp\n bind *:80\n timeout http-request 5s\n default_backend b\nbackend b\n server s 192.0.2.1:80\n'

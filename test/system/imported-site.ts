@@ -9,15 +9,15 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 import { type Daemon, until } from '../fixtures/daemon.ts'
 import { freePort, httpServer, isListening } from '../fixtures/traffic.ts'
 
-/** A haproxy.cfg on this machine: its own addresses and origins in the place of those that it was written for. */
+/** A haproxy.cfg on this machine: its addresses and origins are replaced by local ones. */
 
 const run = promisify(execFile)
 
-/** What is about the machine that a file was written for. */
+/** Lines about the machine for which a file was written. */
 const ELSEWHERE =
   /^(chroot|user|group|uid|gid|daemon|pidfile|log|ca-base|crt-base|errorfile|setenv|nbproc|cpu-map|server-state-\S+)$/
 const PROXIES: ReadonlySet<string> = new Set(['frontend', 'backend', 'listen'])
-/** Options of bind and server lines, with how many words belong to each, that need files or other machines. */
+/** Options of bind and server lines that need files or other machines, with the number of words of each. */
 const DROPPED: Readonly<Record<string, number>> = {
   ssl: 0,
   crt: 1,
@@ -52,13 +52,13 @@ interface Place {
 }
 
 interface Site {
-  /** Once for HAProxy and once for Fulcrum, which listen at ports of their own. */
+  /** Once for HAProxy and once for Fulcrum, which listen at their own ports. */
   readonly texts: readonly [string, string]
-  /** Each place that is listened at, with HAProxy's port and Fulcrum's. */
+  /** Each listening address, with HAProxy's port and Fulcrum's. */
   readonly places: readonly Place[]
 }
 
-/** Puts a file onto this machine; the origin of each backend tells what it was asked. */
+/** Adapts a file to this machine; the origin of each backend reports its requests. */
 async function siteOf(test: Test, cfg: string): Promise<Site> {
   const [texts, places]: [[string[], string[]], Place[]] = [[[], []], []]
   const add = (theirs: string, ours = theirs) => {
@@ -108,7 +108,7 @@ interface Asked {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What its own conditions speak of, and something that they do not. */
+/** Requests with the values of its own conditions, and some others. */
 function requestsFor(cfg: string): readonly Asked[] {
   const values = new Set(linesOf(cfg).flatMap(({ words }) => (words[0] === 'server' ? [] : words.slice(1))))
   const paths = [...values].filter((value) => /^\/[\w./-]*$/.test(value))
@@ -133,7 +133,7 @@ function requestsFor(cfg: string): readonly Asked[] {
   ]
 }
 
-/** What of an answer both have to agree on. */
+/** The parts of an answer on which both have to agree. */
 function ask(port: number, { path, method, headers }: Asked): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const going = request({
@@ -171,7 +171,7 @@ function ask(port: number, { path, method, headers }: Asked): Promise<unknown> {
   })
 }
 
-/** Why HAProxy itself does not take the file; undefined when it does. */
+/** Returns why HAProxy itself refuses the file; undefined when it accepts it. */
 async function faultOf(file: string): Promise<string | undefined> {
   return run('haproxy', ['-c', '-f', file]).then(
     () => undefined,
@@ -186,14 +186,14 @@ interface Remark {
 }
 
 export interface Compared {
-  /** Why HAProxy does not take the file; undefined: both were asked. */
+  /** Why HAProxy refuses the file; undefined: both were asked. */
   readonly fault: string | undefined
   readonly notUnderstood: readonly Remark[]
   readonly asked: number
   readonly differences: readonly { readonly asked: Asked; readonly original: unknown; readonly imported: unknown }[]
 }
 
-/** Runs the file in HAProxy, and what is imported of it in the daemon, and asks both the same. */
+/** Runs the file in HAProxy, and its import in the daemon, and sends both the same requests. */
 export async function compared(test: Test, daemon: Daemon, cfg: string): Promise<Compared> {
   const { texts, places } = await siteOf(test, cfg)
   const file = join(temporaryFolder(test, 'site'), 'haproxy.cfg')
@@ -217,7 +217,7 @@ export async function compared(test: Test, daemon: Daemon, cfg: string): Promise
   return { fault, notUnderstood, asked: all.length, differences }
 }
 
-/** What is of the site before goes: one daemon takes one after the other. */
+/** Replaces the previous site: one daemon runs one after another. */
 async function become(daemon: Daemon, document: Readonly<Record<string, unknown>>): Promise<void> {
   const whole = { l7Raw: {}, ...document, owner: 'imported' }
   const { planId } = await daemon.data('POST', '/config/plan', { document: whole, prune: true })

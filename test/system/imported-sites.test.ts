@@ -7,15 +7,15 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 import { compared } from './imported-site.ts'
 
 /**
- * Whole files, each in the manner of many that are published: what is imported of them is taken by HAProxy and answers
- * as the file did. FULCRUM_TEST_CFG_FOLDER has more of them, whose differences are told and judged by whoever reads.
+ * Whole files, each in the manner of many published ones: HAProxy accepts their import, which answers as the file did.
+ * FULCRUM_TEST_CFG_FOLDER has more of them, whose differences are reported for a reader to judge.
  */
 
 const FILES = fileURLToPath(new URL('../fixtures/haproxy-cfg', import.meta.url))
 const MORE = process.env['FULCRUM_TEST_CFG_FOLDER']
-/** HAProxy of today does not take these, or not without files that nobody has here. */
+/** Files that today's HAProxy does not accept, or not without files that are missing here. */
 const NOT_RUN: ReadonlySet<string> = new Set(['of-its-time.cfg', 'guarded.cfg'])
-/** How many lines are told as not understood. */
+/** Number of lines that are reported as not understood. */
 const LEFT: Readonly<Record<string, number>> = { 'of-its-time.cfg': 4, 'guarded.cfg': 20 }
 
 t.test('files of several kinds answer as before', async (test) => {

@@ -11,7 +11,7 @@ const OTHER = 'ENV{LVM_VG_NAME_COMPLETE}=="?*", RUN+="/sbin/lvm pvscan --cache"\
 const rule = (options: string) =>
   `ENV{LVM_VG_NAME_COMPLETE}=="?*", RUN+="/sbin/lvm vgchange -aay ${options}--autoactivation event $env{LVM_VG_NAME_COMPLETE}"\n`
 
-t.test('in the initial file system nobody looks at the merge of a snapshot', async (t) => {
+t.test('in the initial file system no program watches the merge of a snapshot', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-initramfs-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const run = (...words: readonly string[]) => finished('env', [`DESTDIR=${folder}`, 'sh', HOOK, ...words])

@@ -1,4 +1,7 @@
-/** What the first `npm start` and the first `npm test` of a clone install: with npm, from packages that are files. */
+/**
+ * The packages that the first `npm start` and the first `npm test` of a clone install: with npm, from packages that are
+ * files.
+ */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +16,7 @@ function run(program: string, args: readonly string[], cwd: string) {
   return spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...env, npm_config_cache: join(cwd, '.npm') } })
 }
 
-/** A clone with one package that runs and one that tests. */
+/** A clone with one package for running and one for testing. */
 function clone(test: Test): string {
   const folder = temporaryFolder(test, 'clone')
   for (const name of ['runs', 'tests']) {
@@ -38,10 +41,10 @@ function clone(test: Test): string {
   return folder
 }
 
-/** There is nothing in the clone to put together. */
+/** The clone has nothing to bundle. */
 const writePreparing = (folder: string, text: string) => writeFileSync(join(folder, '.ci', 'prepare.mjs'), text)
 
-t.test('a start installs what runs, a test adds the rest and takes nothing away', async (test) => {
+t.test('a start installs the packages for running, a test adds the others and removes none', async (test) => {
   const folder = clone(test)
   const has = (name: string) => existsSync(join(folder, 'node_modules', name, 'package.json'))
   const install = (mode: string) => {
@@ -53,7 +56,7 @@ t.test('a start installs what runs, a test adds the rest and takes nothing away'
   test.match(said, /^fulcrum: installing the npm packages that the daemon needs …\n/)
   test.match(said, /\nfulcrum: npm packages installed in \d+ s\n$/)
   test.same([has('runs'), has('tests')], [true, false])
-  test.equal(install('start'), '', 'nothing is missing, nothing is said')
+  test.equal(install('start'), '', 'nothing is missing, nothing is printed')
 
   const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8')
   const running = statSync(join(folder, 'node_modules', 'runs')).ino
@@ -61,10 +64,10 @@ t.test('a start installs what runs, a test adds the rest and takes nothing away'
   test.same([has('runs'), has('tests')], [true, true])
   test.equal(statSync(join(folder, 'node_modules', 'runs')).ino, running, 'a daemon that runs from it keeps it')
   test.equal(readFileSync(join(folder, 'package-lock.json'), 'utf8'), lock)
-  test.equal(install('start') + install('test'), '', 'all is there')
+  test.equal(install('start') + install('test'), '', 'everything is there')
 })
 
-t.test('packages that were installed by hand are taken as they are', async (test) => {
+t.test('packages that were installed by hand are accepted as they are', async (test) => {
   const folder = clone(test)
   const ci = (...words: readonly string[]) => test.equal(run('npm', ['ci', '--offline', ...words], folder).status, 0)
   const mode = (name: string) => run(process.execPath, ['.ci/install.mjs', name], folder).stderr
@@ -75,7 +78,7 @@ t.test('packages that were installed by hand are taken as they are', async (test
   test.match(mode('test'), /installing the npm packages that tests/)
 })
 
-t.test('a lock that nobody can follow is told, and nothing is stamped', async (test) => {
+t.test('a lock that cannot be followed is reported, and nothing is stamped', async (test) => {
   const folder = clone(test)
   writeFileSync(join(folder, 'runs-1.0.0.tgz'), 'not a package')
   rmSync(join(folder, '.npm'), { recursive: true })
@@ -85,7 +88,7 @@ t.test('a lock that nobody can follow is told, and nothing is stamped', async (t
   test.notOk(existsSync(join(folder, 'node_modules', '.fulcrum-lock')))
 })
 
-t.test('a start goes on where the sources cannot be put together, and says what that costs', (test) => {
+t.test('a start continues where the sources cannot be bundled, and reports the cost', (test) => {
   const folder = clone(test)
   const install = () => run(process.execPath, ['.ci/install.mjs', 'start'], folder)
   install()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Edited, type Held, longestGap, longestOutside, longestShared, recordViolations } from './checker.ts'
 import { FLOATING } from './lines.ts'
 
-/** Each rule of the fault test finds what breaks it. */
+/** Each rule of the fault test finds its violations. */
 
 const [one, other] = FLOATING
 const wrong = (edits: readonly Edited[], records: readonly { name: string; port: number }[]) =>
@@ -12,7 +12,7 @@ const edited = (name: string, port: number | undefined, outcome?: Edited['outcom
   ...(outcome === undefined ? {} : { outcome }),
 })
 
-t.test('what was answered is there as it was answered last', async (test) => {
+t.test('an answered edit is there, in its last version', async (test) => {
   const edits = [edited('a', 1, 'answered'), edited('a', 2, 'answered'), edited('b', 1, 'answered')]
   test.same(
     wrong(edits, [
@@ -40,7 +40,7 @@ t.test('what was answered is there as it was answered last', async (test) => {
   )
 })
 
-t.test('what was refused is not there, and what nobody knows may be', async (test) => {
+t.test('a refused edit is not there, and one with an unknown outcome may be', async (test) => {
   test.same(wrong([edited('a', 1, 'refused')], []), [])
   test.match(wrong([edited('a', 1, 'refused')], [{ name: 'a', port: 1 }]), [/a: port 1/])
   for (const outcome of ['unknown', undefined] as const) {
@@ -69,7 +69,7 @@ t.test('an address at two nodes is found, unless they could not hear each other'
   test.equal(longestShared(told, []), 20)
   test.equal(longestShared(told, [{ from_us: 0, to_us: 40 }]), 0)
   test.equal(longestShared(told, [{ from_us: 0, to_us: 25 }]), 5)
-  test.equal(longestShared(told.slice(0, 3), []), Number.POSITIVE_INFINITY, 'and for ever')
+  test.equal(longestShared(told.slice(0, 3), []), Number.POSITIVE_INFINITY, 'without an end')
   test.equal(longestShared(told.slice(0, 2), []), 0)
   test.equal(
     longestOutside({ from_us: 0, to_us: 100 }, [
@@ -80,7 +80,7 @@ t.test('an address at two nodes is found, unless they could not hear each other'
   )
 })
 
-t.test('the longest gap of a time', async (test) => {
+t.test('the longest gap in a span', async (test) => {
   const gap = (from_us: number, to_us: number) => ({ ip: one, from_us, to_us, before: 'lb1', after: 'lb2' })
   const gaps = [gap(0, 10), gap(20, 50), gap(60, 100)]
   test.equal(longestGap(gaps, { from_us: 5, to_us: 30 }), 30)

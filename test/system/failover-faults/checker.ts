@@ -1,10 +1,10 @@
 import { type Edit, type Floating, FLOATING, type Gap, type Outcome } from './lines.ts'
 
-/** Whether what was answered, what nodes have in the end, and who had which address go together. */
+/** Checks whether the answers, the final records of the nodes and the holders of addresses agree. */
 
 export interface Edited {
   readonly edit: Edit
-  /** Undefined: it was begun, and nobody has said what became of it. */
+  /** Undefined: the edit was begun, and its outcome is unknown. */
   readonly outcome?: Outcome
   /** For people. */
   readonly why?: string
@@ -13,7 +13,10 @@ export interface Edited {
 const ABSENT = 'not there'
 const shown = (port: number | undefined) => (port === undefined ? ABSENT : `port ${port}`)
 
-/** What each record may be in the end: what was answered last, or what was begun behind that and may have been done. */
+/**
+ * Returns the possible final states of each record: the last answered one, or one begun later that may have been
+ * carried out.
+ */
 export function possible(edits: readonly Edited[]): ReadonlyMap<string, ReadonlySet<string>> {
   const states = new Map<string, Set<string>>()
   for (const { edit, outcome } of edits) {
@@ -26,7 +29,7 @@ export function possible(edits: readonly Edited[]): ReadonlyMap<string, Readonly
   return states
 }
 
-/** All that is wrong with what a node has, as sentences. */
+/** Returns all violations in the records of a node, as sentences. */
 export function recordViolations(node: string, edits: readonly Edited[], records: readonly Edit[]): readonly string[] {
   const states = possible(edits)
   const found = new Map(records.map(({ name, port }) => [name, shown(port)]))
@@ -52,7 +55,7 @@ export interface Span {
   readonly to_us: number
 }
 
-/** When more than one node had an address, in order. */
+/** Returns the spans in which more than one node had an address, in order. */
 export function shared(told: readonly Held[], ip: Floating): readonly Span[] {
   const holders = new Set<string>()
   const spans: Span[] = []
@@ -69,7 +72,7 @@ export function shared(told: readonly Held[], ip: Floating): readonly Span[] {
   return since_us === undefined ? spans : [...spans, { from_us: since_us, to_us: Number.POSITIVE_INFINITY }]
 }
 
-/** What of a span is outside of others: the longest piece, microseconds. */
+/** Returns the longest part of a span that is outside of the others, in microseconds. */
 export function longestOutside({ from_us, to_us }: Span, others: readonly Span[]): number {
   let at_us = from_us
   let longest_us = 0
@@ -82,13 +85,13 @@ export function longestOutside({ from_us, to_us }: Span, others: readonly Span[]
   return Math.max(longest_us, to_us - at_us)
 }
 
-/** For how long an address was at two nodes at the most while nodes could hear each other, microseconds. */
+/** Returns the longest time for which an address was at two nodes that could hear each other, in microseconds. */
 export function longestShared(told: readonly Held[], cut: readonly Span[]): number {
   const spans = FLOATING.flatMap((ip) => shared(told, ip))
   return Math.max(0, ...spans.map((span) => longestOutside(span, cut)))
 }
 
-/** The longest of the gaps that touch a span, microseconds. */
+/** Returns the longest of the gaps that touch a span, in microseconds. */
 export function longestGap(gaps: readonly Gap[], span: Span): number {
   const touching = gaps.filter(({ from_us, to_us }) => from_us < span.to_us && to_us > span.from_us)
   return Math.max(0, ...touching.map(({ from_us, to_us }) => to_us - from_us))

@@ -2,11 +2,11 @@ import { request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { type ClientLine, type Floating, FLOATING, now_us } from './lines.ts'
 
-/** Asks at each floating IP all the time, each time over a new connection, and says when nobody answers. */
+/** Sends requests to each floating IP all the time, each over a new connection, and reports gaps in the answers. */
 
 const ASK_EVERY_MS = 40
 const PATIENCE_MS = 400
-/** What is no longer is the rhythm of asking, and the machine. */
+/** Shorter gaps come from the rhythm of the requests, and from the machine. */
 const GAP_US_MIN = 150_000
 
 const say = (line: ClientLine) => process.stdout.write(`${JSON.stringify(line)}\n`)

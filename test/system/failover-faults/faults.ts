@@ -1,9 +1,9 @@
 import type { Network, Site, SiteNode } from './site.ts'
 
-/** What befalls a node. Each answers how it is taken back. */
+/** A fault of a node. Each returns a function that ends it. */
 export interface Fault {
   readonly title: string
-  /** For how long nobody may answer at the most. 0: nobody may notice it; undefined: nothing is promised. */
+  /** The longest time without an answer. 0: no interruption is allowed; undefined: nothing is promised. */
   readonly goal_ms: number | undefined
   /** Nodes that cannot hear each other may both have an address. */
   readonly cutsService?: true
@@ -12,7 +12,7 @@ export interface Fault {
 
 type Strike = Fault['strike']
 
-/** systemd starts it again. */
+/** systemd restarts it. */
 const kills =
   (...units: readonly string[]): Strike =>
   async (node) => {
@@ -87,5 +87,5 @@ export const FAULTS: readonly Fault[] = [
   },
 ]
 
-/** Asked of any node while all are well. */
+/** Requested from any node while all are well. */
 export const MOVE = { title: 'planned move', goal_ms: 300 } as const

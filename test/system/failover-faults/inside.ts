@@ -8,12 +8,12 @@ import { program, type Site, type SiteNode, started } from './site.ts'
 
 const OBSERVER = new URL('observer.ts', import.meta.url)
 const CLIENT = new URL('client.ts', import.meta.url)
-/** Longer than what it asks a node for before may take. */
+/** Longer than its previous request to a node may take. */
 const ANSWER_MS = 300_000
 
 type Told<All extends { readonly did: string }, T extends All['did']> = Extract<All, { readonly did: T }>
 
-/** A program in a network of the site, which says lines and is told words. */
+/** A program in a network of the site, which writes lines and receives words. */
 class Inside<Line extends { readonly did: string }> {
   log = ''
   readonly #child: ChildProcess
@@ -24,7 +24,7 @@ class Inside<Line extends { readonly did: string }> {
     this.#child = child
     if (child.stdout === null) throw new Error('it has no output')
     createInterface({ input: child.stdout }).on('line', (text) => {
-      // Sound: what it writes is in `lines.ts`.
+      // Sound: `lines.ts` defines what it writes.
       const line = JSON.parse(text) as Line
       hear(line)
       this.#waiting.get(line.did)?.(line)
@@ -32,7 +32,7 @@ class Inside<Line extends { readonly did: string }> {
     })
   }
 
-  /** Resolves when it says that next; told a word before. */
+  /** Resolves with the next such line, after sending a word. */
   async answer<T extends Line['did']>(did: T, word?: string): Promise<Told<Line, T>> {
     const said = new Promise<Line>((done) => this.#waiting.set(did, done))
     if (word !== undefined) this.#child.stdin?.write(`${word}\n`)
@@ -43,14 +43,14 @@ class Inside<Line extends { readonly did: string }> {
   }
 }
 
-/** What is seen in the network of one node, and what is edited there. */
+/** Watches the network of one node, and edits there. */
 export class Observer {
   readonly node: SiteNode
   readonly edits: Edited[] = []
-  /** How often an apply ended how. */
+  /** Number of applies by outcome. */
   readonly applies = new Map<string, number>()
   readonly held: Held[] = []
-  /** Of answered edits, milliseconds. */
+  /** Durations of answered edits, in milliseconds. */
   readonly took_ms: number[] = []
   readonly #inside: Inside<ObserverLine>
 
@@ -60,7 +60,7 @@ export class Observer {
     this.#inside = new Inside(test, node.machine.machine.network, argv, (line) => this.#hear(line))
   }
 
-  /** The floating IPs that it has. */
+  /** The floating IPs that the node has. */
   get holds(): readonly string[] {
     return this.held.at(-1)?.held ?? []
   }
@@ -73,7 +73,7 @@ export class Observer {
     if (line.did === 'hold') this.held.push({ node: this.node.name, held: line.held, at_us: line.at_us })
     if (line.did === 'begin') this.edits.push({ edit: line.edit })
     if (line.did === 'end') {
-      // It edits one after the other.
+      // It edits one record after another.
       this.edits.splice(-1, 1, { edit: line.edit, outcome: line.outcome, why: line.why })
       if (line.outcome === 'answered') this.took_ms.push(line.ms)
     }
@@ -81,7 +81,7 @@ export class Observer {
   }
 }
 
-/** Asks at all floating IPs, in time on a busy machine as well: what is seen is of the nodes. */
+/** Sends requests to all floating IPs, on time even on a busy machine: gaps come from the nodes. */
 export class Client {
   readonly gaps: Gap[] = []
   readonly #inside: Inside<ClientLine>
@@ -92,7 +92,7 @@ export class Client {
     })
   }
 
-  /** Resolves when it was answered at each of them. */
+  /** Resolves when each of them has answered. */
   async begun(): Promise<void> {
     await this.#inside.answer('begun')
   }

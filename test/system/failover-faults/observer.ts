@@ -14,18 +14,18 @@ import {
   type Outcome,
 } from './lines.ts'
 
-/** In the network of a node, beside its programs: sees which addresses it has, and edits what it is to keep. */
+/** Runs in the network of a node, beside its programs: watches its addresses, and edits records that it must keep. */
 
 const LOOK_EVERY_MS = 25
 const PAUSE_MS_MAX = 1_200
 const TIMEOUT_MS = 20_000
 const QUICK_MS = 3_000
-/** So many of its records are there at a time. */
+/** At most this many of its records exist at a time. */
 const RECORDS_MAX = 30
 const APPLY_ONE_IN = 25
 
 interface Answer {
-  /** 0: nobody answered, or not to the end. */
+  /** 0: no answer, or an incomplete one. */
   readonly status: number
   readonly json: { readonly data?: unknown; readonly message?: string; readonly code?: string }
 }
@@ -65,7 +65,7 @@ async function logIn(): Promise<void> {
   if (status === 200) ({ token } = json.data as { readonly token: string })
 }
 
-/** What was not let in for want of a session was not done. */
+/** A request without a valid session was not carried out, so it is repeated. */
 async function asked(method: string, path: string, body?: object, patience_ms?: number): Promise<Answer> {
   const first = await call(method, path, body, patience_ms)
   if (first.status !== 401) return first
@@ -81,7 +81,7 @@ function outcomeOf({ status, json }: Answer): Outcome {
   return message.includes('is not known') || message.includes('cannot be shown') ? 'unknown' : 'refused'
 }
 
-/** Its own records, by their names, which nobody else edits. */
+/** Its own records by name, which no other client edits. */
 const own = new Map<string, string>()
 let edits = 0
 
@@ -102,7 +102,7 @@ async function carryOut(wanted: Edit, id: string | undefined): Promise<void> {
   const method = id === undefined ? 'POST' : at === undefined ? 'DELETE' : 'PUT'
   const answer = await asked(method, `/ipvsDirector/rips${id === undefined ? '' : `/${id}`}`, body)
   const outcome = outcomeOf(answer)
-  // Nobody knows what it is from then on, so nothing more is done to it.
+  // The record's state is unknown from then on, so it is not edited again.
   if (outcome === 'unknown' || (outcome === 'answered' && at === undefined)) own.delete(called)
   else if (outcome === 'answered' && id === undefined) own.set(called, (answer.json.data as { id: string }).id)
   const why = `${answer.status} ${answer.json.code ?? ''} ${outcome === 'answered' ? '' : (answer.json.message ?? '')}`
@@ -127,7 +127,7 @@ async function editAll(): Promise<void> {
 async function health(): Promise<Health | null> {
   const { status, json } = await asked('GET', '/cluster', undefined, QUICK_MS)
   if (status !== 200) return null
-  // Sound: what GET /cluster answers in a cluster.
+  // Sound: the answer of GET /cluster in a cluster.
   const { quorum, halted, nodes } = json.data as {
     quorum: boolean
     halted: string | null

@@ -4,9 +4,9 @@ import type { Observer } from './inside.ts'
 
 interface Seen {
   readonly gap_ms: number
-  /** Whether it befell a node that had an address. */
+  /** Whether the faulty node had an address. */
   readonly atHolder: boolean
-  /** From when it was taken back until everything was well again. */
+  /** From the end of the fault until everything was well again. */
   readonly settled_ms: number
 }
 
@@ -16,7 +16,7 @@ const whole = (some: readonly number[]): string =>
     ? '–'
     : `${Math.round(median(some))} (${Math.round(Math.min(...some))}–${Math.round(Math.max(...some))})`
 
-/** What came of the faults of a run, as rows of a table. */
+/** Results of the faults of a run, as rows of a table. */
 export class Report {
   readonly violations: string[] = []
   readonly #rows = new Map<string, { readonly goal_ms: number | undefined; readonly seen: Seen[] }>()

@@ -8,19 +8,19 @@ import { FLOATING, now_us } from './lines.ts'
 import { Report } from './report.ts'
 import { type Site, type SiteNode, startSite } from './site.ts'
 
-/** Edits and traffic on a site while something befalls it, one time after the other. */
+/** Edits and traffic on a site under one fault after another. */
 
 const EMAIL = 'admin@localhost'
 const SETTLED_WITHIN_MS = 300_000
 const LOOK_EVERY_MS = 250
-/** Who is not well by then is told. */
+/** Nodes that are still not well are reported. */
 const LONG_MS = 3_000
-/** A client takes no other answer for an address within a second of the one before. */
+/** A client ignores another answer for an address within a second of the previous one. */
 const KNOWN_MS = 1_300
 const [HOLD_MS_MIN, HOLD_MS_MAX] = [800, 6_000]
-/** Nodes that hear each other again agree within so many microseconds on who has an address. */
+/** Nodes that hear each other again agree on the holder of an address within so many microseconds. */
 const HEALED_US = 2_000_000
-/** Longer than whatever a busy machine makes of a moment. */
+/** Longer than any delay of a busy machine. */
 const SHARED_US_MAX = 5_000_000
 const BEFORE_US = 5_000_000
 const ANSWERED_WITHIN_US = 600_000
@@ -36,7 +36,7 @@ interface World {
   readonly client: Client
   readonly random: () => number
   readonly report: Report
-  /** When nodes could not hear each other. */
+  /** Spans in which nodes could not hear each other. */
   readonly cut: Span[]
 }
 
@@ -51,7 +51,7 @@ async function started(test: Test, seed: number): Promise<World> {
   return { test, site, observers, client, random: seededRandom(seed), report: new Report(), cut: [] }
 }
 
-/** Why the site is not as it should be, or undefined. Asked of the nodes, of their networks, and of a client. */
+/** Returns why the site is not as it should be, or undefined. Checks the nodes, their networks, and a client. */
 async function unsettled({ observers, client }: World): Promise<string | undefined> {
   for (const ip of FLOATING) {
     const holders = observers.filter(({ holds }) => holds.includes(ip)).map(({ node }) => node.name)
@@ -71,7 +71,7 @@ async function unsettled({ observers, client }: World): Promise<string | undefin
   return undefined
 }
 
-/** Answers why it does not settle. */
+/** Returns why it does not settle, or undefined. */
 async function settled(world: World): Promise<string | undefined> {
   const { test, site } = world
   const from_ms = performance.now()
@@ -98,13 +98,13 @@ function oneOf<T>(random: () => number, some: readonly T[]): T {
   return one
 }
 
-/** One thing that befalls one node. */
+/** One fault of one node. */
 interface Blow {
   readonly fault: Fault
   readonly node: SiteNode
 }
 
-/** Mostly one, sometimes two at a time, of different nodes. */
+/** Mostly one, sometimes two at a time, on different nodes. */
 function chosen({ random, site }: World): readonly Blow[] {
   const blow = (nodes: readonly SiteNode[]) => ({ fault: oneOf(random, FAULTS), node: oneOf(random, nodes) })
   const first = blow(site.nodes)
@@ -153,7 +153,7 @@ const gapsIn = ({ client }: World, since_us: number): string =>
     })
     .join('; ')
 
-/** Somebody asks that an address goes to another node. */
+/** Requests the move of an address to another node. */
 async function move(world: World): Promise<void> {
   const { site, random, client, report } = world
   const from_us = now_us()
@@ -174,7 +174,7 @@ async function move(world: World): Promise<void> {
   report.add(MOVE, { gap_ms, atHolder: true, settled_ms: (now_us() - moved_us) / 1000 })
 }
 
-/** Kept for whoever looks for the reason. */
+/** Records a violation, with data that helps to find its reason. */
 async function broken({ report, test, observers }: World, violation: string): Promise<void> {
   report.violations.push(violation)
   test.comment(violation)
@@ -184,7 +184,7 @@ async function broken({ report, test, observers }: World, violation: string): Pr
   }
 }
 
-/** What a node has; others may know of an apply a moment later. */
+/** The records of a node; others may learn of an apply a moment later. */
 async function shown(observer: Observer) {
   for (const from_ms = performance.now(); ; await sleep(LOOK_EVERY_MS)) {
     const has = await observer.ask('show', 'show')
@@ -192,7 +192,7 @@ async function shown(observer: Observer) {
   }
 }
 
-/** What each node has in the end, when nobody edits any more and everything is applied. */
+/** Judges the final records of each node, when edits have stopped and everything is applied. */
 async function judged(world: World): Promise<readonly string[]> {
   const { observers, report } = world
   for (const observer of observers) await observer.ask('rest', 'rest')
@@ -214,7 +214,7 @@ async function judged(world: World): Promise<readonly string[]> {
   return violations
 }
 
-/** Some time of faults, and at least so many; then everything that was answered has to be there. */
+/** Runs faults for some time, and at least so many; then every answered edit has to be there. */
 export async function liveThroughFaults(test: Test, seed: number, seconds: number, least: number): Promise<void> {
   test.comment(`FULCRUM_TEST_FAULT_SEED=${seed}, ${seconds} seconds of faults`)
   const world = await started(test, seed)
@@ -238,5 +238,5 @@ export async function liveThroughFaults(test: Test, seed: number, seconds: numbe
   test.comment(`${lasted_s} s, ${answers} answers, ${failed} requests without one`)
   test.comment(`an address at two nodes that hear each other: at the most ${Math.round(shared_us / 1000)} ms`)
   for (const line of report.lines()) test.comment(line)
-  test.same(report.violations.slice(0, TOLD_MAX), [], 'what was answered is there, and addresses are at one node')
+  test.same(report.violations.slice(0, TOLD_MAX), [], 'answered edits are there, and addresses are at one node')
 }

