@@ -17,7 +17,7 @@ echo "sees $(nsenter -t "$pid" -m -- ls /var/lib /var/lib/fulcrum | xargs)"`
 const OUTSIDE = `setpriv --reuid fulcrum-etcd --regid fulcrum-etcd --clear-groups -- cat ${FOLDER}/peer-key.pem`
 const PARTS = ['authority.pem', 'certificate.pem', 'key.pem', 'revoked.crl'] as const
 const OF_NODES = ['client', 'peer'].flatMap((role) => PARTS.map((part) => `${role}-${part}`))
-/** It has no port for clients; its authority and its list of revoked certificates decide which daemons it accepts. */
+/** A witness has no port for clients; these two files of the client side say whom its daemon accepts. */
 const OF_WITNESSES = ['client-authority.pem', 'client-revoked.crl', ...PARTS.map((part) => `peer-${part}`)]
 
 export interface EtcdAccountOptions {
@@ -44,6 +44,6 @@ export async function assertHeldBack(t: Test, machine: Container, { isWitness = 
   t.match(
     await machine.run('sh', '-c', OUTSIDE),
     { exitCode: 1, stderr: /Permission denied/ },
-    'not even its own account',
+    'outside of its unit, not even its own account',
   )
 }

@@ -22,7 +22,7 @@ interface Ended {
 const envOf = (state: string) => ({ HOME: '/nonexistent', FULCRUM_URL: `unix:${join(state, 'api.sock')}` })
 const asRoot = (state: string, ...args: readonly string[]) => fulcrum(args, envOf(state))
 
-/** The program itself, as nobody. */
+/** Runs the program itself as the user nobody. */
 async function asNobody(state: string, ...args: readonly string[]): Promise<Ended> {
   const env = { PATH: process.env['PATH'], ...envOf(state) }
   return run('setpriv', [...AS_NOBODY, FULCRUM, ...args], { env }).then(
@@ -37,7 +37,7 @@ async function aDaemon(): Promise<Daemon> {
   return shared
 }
 
-t.test('root needs no login, and is told apart in the audit log', async (test) => {
+t.test('root needs no login, and is recorded as root in the audit log', async (test) => {
   const daemon = await aDaemon()
   const local = (...args: readonly string[]) => asRoot(daemon.state, ...args)
   test.match(await local('status'), { exit: 0, out: /There are no services yet/ })
@@ -52,24 +52,24 @@ t.test('root needs no login, and is told apart in the audit log', async (test) =
   test.match(revision, { by: 'local root' })
   test.match(await local('api', '/localUsers/me'), { exit: 1, err: /not for API tokens or local root/ })
   test.match(await local('logout'), { exit: 1, err: /needs no login/ })
-  test.notMatch((await local('export')).out, /\$schema/, 'no editor can fetch it from there')
+  test.notMatch((await local('export')).out, /\$schema/, 'no editor can download it from there')
   const wrong = await local('api', 'POST', '/token', '-b', '{email: admin@localhost, password: wrong}')
   test.match(wrong.err, /INVALID_CREDENTIALS/, 'it is a socket of the API like the others')
 })
 
 const apart = { skip: process.getuid?.() === 0 ? false : 'needs root, to be somebody else' }
-t.test('nobody else may come in', apart, async (test) => {
+t.test('no other user is admitted', apart, async (test) => {
   const daemon = await aDaemon()
-  // So that it is the mode of the socket that counts, as in /run/fulcrum, which others may pass through.
+  // Only the mode of the socket counts then, as in /run/fulcrum, which other users may traverse.
   chmodSync(daemon.state, 0o711)
   test.equal(statSync(join(daemon.state, 'api.sock')).mode & 0o777, 0o700)
   const refused = await asNobody(daemon.state, 'api', 'DELETE', '/ipvsDirector/rips/web1')
   test.match(refused, { code: 1, stderr: /permission denied/, stdout: '' })
   const noted = await daemon.data('GET', '/audit?endpoint=realServers.delete')
-  test.same(noted, [], 'nothing of it has arrived')
+  test.same(noted, [], 'nothing of the request has arrived')
 })
 
-t.test('the socket of a daemon that was killed is taken over, and that of another one is not', async (test) => {
+t.test('the socket of a killed daemon is replaced, and that of a running one is not', async (test) => {
   const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'])
   test.teardown(() => daemon.end())
   const socket = join(daemon.state, 'api.sock')
@@ -82,7 +82,7 @@ t.test('the socket of a daemon that was killed is taken over, and that of anothe
   test.match(await asRoot(daemon.state, 'status'), { exit: 3, err: /nothing listens there/ })
   await daemon.start()
   test.match(await asRoot(daemon.state, 'api', '/services/pending'), { exit: 0 })
-  // Whoever is connected does not hold up an end.
+  // A connected client does not delay the end.
   const idle = connect(socket)
   test.teardown(() => idle.destroy())
   await daemon.kill('SIGTERM')

@@ -9,7 +9,7 @@ interface Setup {
   readonly port: number
 }
 
-/** Two origins behind one backend and one frontend, made through the API and applied. */
+/** Creates two origins behind one backend and one frontend through the API, and applies them. */
 async function setUp(daemon: Daemon, origins: readonly Origin[], mode: 'http' | 'tcp'): Promise<Setup> {
   const rips: string[] = []
   for (const { name, port } of origins) {
@@ -38,8 +38,8 @@ function totals(series: Readonly<Record<string, readonly (number | null)[]>>, re
 }
 
 /**
- * History at one second from `start` until now, once it counts what is expected. HAProxy counts the bytes of an answer
- * after its client has them, so those of the last one may be in the next second.
+ * Returns the history at one second from `start` until now, once it has the expected count. HAProxy counts the bytes of
+ * an answer after its client has them, so the last ones may be in the next second.
  */
 async function historyTotals(daemon: Daemon, path: string, start: number, expected: Partial<Totals>): Promise<Totals> {
   const read = async () => {
@@ -89,7 +89,7 @@ t.test('sixty requests are spread over both origins and counted exactly, live an
     },
   ])
 
-  // The second in which they were counted may not be over.
+  // The second of the last count may not be over.
   const end = Math.floor(Date.now() / 1000) + 1
   const query = `start=${start}&end=${end}&resolution=1`
   const perBackend = await daemon.data(
@@ -105,7 +105,7 @@ t.test('sixty requests are spread over both origins and counted exactly, live an
   test.equal(totals(first.series, 1).sessions, 30)
 })
 
-t.test('halt moves all traffic, drain keeps what is open, online brings it back', async (test) => {
+t.test('halt moves all traffic, drain keeps open connections, online brings traffic back', async (test) => {
   const daemon = await daemonFixture(test)
   const origins = [await startOrigin(test, 'one'), await startOrigin(test, 'two')]
   const { rips, port } = await setUp(daemon, origins, 'http')
@@ -117,7 +117,7 @@ t.test('halt moves all traffic, drain keeps what is open, online brings it back'
   test.same(await servedBy(10), [5, 5])
 
   await daemon.data('PUT', `/ipvsDirector/rips/${rips[0]}/halt`)
-  test.same(await servedBy(10), [5, 5], 'staged only: nothing moved yet')
+  test.same(await servedBy(10), [5, 5], 'only staged: nothing has moved')
   test.same(await daemon.data('GET', '/ipvsDirector/rips/hanging'), [rips[0]])
   test.match(await daemon.data('GET', '/services/pending'), {
     count: 1,
@@ -137,7 +137,7 @@ t.test('halt moves all traffic, drain keeps what is open, online brings it back'
   test.same(await servedBy(10), [5, 5])
 })
 
-t.test('a real server says whether its checks pass', async (test) => {
+t.test('a real server reports whether its checks pass', async (test) => {
   const daemon = await daemonFixture(test)
   const origin = await startOrigin(test, 'one')
   const rip = async (name: string, port: number) =>
@@ -158,7 +158,7 @@ t.test('a real server says whether its checks pass', async (test) => {
 })
 
 t.test(
-  'kill -9 and restart: traffic goes on, configuration and history stay, at most the second in flight is lost',
+  'kill -9 and restart: traffic, configuration and history stay, at most the current second is lost',
   async (test) => {
     const daemon = await daemonFixture(test)
     const origins = [await startOrigin(test, 'one'), await startOrigin(test, 'two')]
@@ -174,7 +174,7 @@ t.test(
     for (let i = 0; i < 20; i += 1) await fetchOnce(port)
     await daemon.start()
     await daemon.login()
-    // What came in a silence of more than five seconds is in no second, and a busy machine may start as slowly.
+    // Counts from a silence of more than five seconds are in no second, and a busy machine may take as long to start.
     const live = () => daemon.data('GET', `/${daemon.node}/layer7proxy/stats/frontends/${frontend}`)
     await until('live figures', live, ({ status }: { status: string }) => status === 'OPEN')
     for (let i = 0; i < 20; i += 1) await fetchOnce(port)
@@ -188,12 +188,12 @@ t.test(
       live,
       (figures: { status: string; totalSessions: number | null }) => figures.totalSessions === 60,
     )
-    test.equal(total.status, 'OPEN', 'the very same HAProxy was adopted')
+    test.equal(total.status, 'OPEN', 'the same HAProxy was adopted')
   },
 )
 
 t.test(
-  'HAProxy killed: the API answers, live figures say so, history holds null, and it is started again',
+  'HAProxy killed: the API answers, live figures show it, history holds null, and it is restarted',
   async (test) => {
     const daemon = await daemonFixture(test)
     const origins = [await startOrigin(test, 'one'), await startOrigin(test, 'two')]

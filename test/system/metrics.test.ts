@@ -10,7 +10,7 @@ import { fetchOnce, freePort } from '../fixtures/traffic.ts'
 import { serving } from './serving-daemon.ts'
 
 const DASHBOARD = new URL('../../docs/grafana-dashboard.json', import.meta.url)
-/** Of what this daemon has none: Layer 4, a cluster; or a list that is empty while all is well. */
+/** Metrics that this daemon lacks: Layer 4, a cluster; or lists that are empty while all is well. */
 const MAY_BE_EMPTY = /layer4_|cluster_|floating_ip|== 0$|^changes/
 
 /** Metrics of a frontend, and the fields of its live figures. */
@@ -42,13 +42,13 @@ function queries(): readonly string[] {
   return expressions.map((expr) => expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '10s'))
 }
 
-t.test('alert rules are as Prometheus wants them', { skip: noPrometheus }, async (test) => {
+t.test('alert rules are valid for Prometheus', { skip: noPrometheus }, async (test) => {
   test.equal(promtool(['check', 'rules', RULES]), '')
 })
 
-/** A series of one node, and what it told each minute. */
+/** A series of one node, with its value at each minute. */
 const series = (name: string, labels: string, values: string) => ({ series: `${name}{${labels}}`, values })
-/** What a query of the dashboard's first row comes to. */
+/** The expected result of a query in the dashboard's first row. */
 const glance = (title: string, value: number | undefined) => {
   const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8'))
   const expr = panels.find((panel: { title: string }) => panel.title === title).targets[0].expr
@@ -56,7 +56,7 @@ const glance = (title: string, value: number | undefined) => {
   return { expr: expr.replaceAll('$instance', '.*'), eval_time: '5m', exp_samples }
 }
 
-t.test('what the dashboard and the alert rules make of series', { skip: noPrometheus }, (test) => {
+t.test('results of the dashboard and the alert rules for given series', { skip: noPrometheus }, (test) => {
   const file = join(temporaryFolder(test, 'rules'), 'tests.yml')
   const L4 = 'instance="a",backend_id="l4",backend="l4"'
   const ofNode = (node: string) => [
@@ -81,7 +81,7 @@ t.test('what the dashboard and the alert rules make of series', { skip: noPromet
         series('fulcrum_layer4_backend_servers_up', L4, '0x5'),
         series('fulcrum_layer4_server_up', `${L4},server_id="s"`, '0x5'),
       ],
-      // Each node of a cluster tells of the same, and Layer 4 counts as well.
+      // Each node of a cluster reports the same, and Layer 4 counts as well.
       promql_expr_test: [glance('Backends down', 2), glance('Servers down', 2)],
     },
     {
@@ -106,7 +106,7 @@ t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 1_800_00
   const { id: renamed } = (await daemon.data('GET', '/layer7proxy/frontends'))[0]
   await daemon.data('PUT', `/layer7proxy/frontends/${renamed}`, { name: hostile })
   await daemon.data('PUT', '/services/apply')
-  test.equal(promtool(['check', 'metrics'], await text(metricsPort)), '', 'promtool has no complaint')
+  test.equal(promtool(['check', 'metrics'], await text(metricsPort)), '', 'promtool reports nothing')
   test.match(await text(metricsPort, 'application/openmetrics-text'), /\n# EOF\n$/)
   test.equal((await daemon.call('GET', '/metrics')).status, 200)
   const token = await daemon.login()
@@ -132,7 +132,7 @@ t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 1_800_00
   await sameFigures(test, prometheus, daemon, hostile)
   for (const expression of queries()) {
     const found = () => prometheus.query(expression)
-    // A rate is one of two samples, which a busy machine has not all the time.
+    // A rate needs two samples, which a busy machine does not always have.
     if (MAY_BE_EMPTY.test(expression)) await found()
     else await until(expression, found, ({ length }) => length > 0)
   }
@@ -145,7 +145,7 @@ t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 1_800_00
   test.same(
     firing.map(({ name }: { name: string }) => name),
     [],
-    'nothing is wrong',
+    'no query is wrong',
   )
 })
 
@@ -172,7 +172,7 @@ async function sameFigures(test: Test, prometheus: Collector, daemon: Daemon, na
   const same = await until('equal figures', both, ({ told, wanted }) => isDeepStrictEqual(told, wanted))
   test.ok(same.told['bytesOut'] > 0)
   const { data: entries } = await prometheus.api('query?query=fulcrum_revision')
-  test.same(new Set(entries.result.map(({ value }: { value: unknown[] }) => value[1])).size, 1, 'both ways the same')
+  test.same(new Set(entries.result.map(({ value }: { value: unknown[] }) => value[1])).size, 1, 'both ways agree')
   await until(
     'two samples of each',
     () => prometheus.query('count_over_time(fulcrum_revision[30s]) > 1'),

@@ -5,8 +5,8 @@ import { sourcesBefore } from '../fixtures/earlier-version.ts'
 import { oidcProvider } from '../simulators/oidc-provider.ts'
 
 /**
- * A cluster in the middle of an update: a node of before rights for some records beside one of now. The history of the
- * sources is needed for it.
+ * A cluster in the middle of an update: a node from before rights for some records beside a current one. Needs the
+ * history of the sources.
  */
 const RIPS = '/ipvsDirector/rips'
 
@@ -18,11 +18,11 @@ const withHistory = (sources: string | undefined) => ({
 
 const ann = { email: 'ann@corp.example', firstname: 'Ann', lastname: 'Lee', password: PASSWORD, disabled: 'false' }
 
-/** Revision of what runs there. */
+/** Revision that runs on a node. */
 const revisionAt = async ({ daemon }: ClusterDaemon): Promise<number> =>
   (await daemon.data('GET', '/services/apply').catch(() => ({}))).revision ?? 0
 
-/** A node of now and one of these sources, in one cluster; undefined where there can be none. */
+/** Returns a current node and one of these sources, in one cluster; undefined where that is impossible. */
 async function pair(test: Test, sources: string | undefined) {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') {
@@ -31,7 +31,7 @@ async function pair(test: Test, sources: string | undefined) {
   }
   const fresh = await daemons.start()
   const older = await daemons.start([], { sources: sources ?? '', isMeasured: true })
-  // So it is in an update: the cluster is of the older version, until its last node is of now.
+  // As in an update: the cluster has the older version until its last node is current.
   await form(older, 'older')
   await older.daemon.login()
   const joined = await join(fresh, 'fresh', older)
@@ -43,7 +43,7 @@ interface Shown {
   readonly nodes: readonly { readonly state: string }[]
 }
 
-/** A node that has started has a majority again. */
+/** A restarted node has a majority again. */
 const joinedAgain = ({ daemon }: ClusterDaemon) =>
   until(
     'the cluster is there',
@@ -51,7 +51,7 @@ const joinedAgain = ({ daemon }: ClusterDaemon) =>
     ({ nodes }: Shown) => nodes.every(({ state }) => state === 'online'),
   )
 
-t.test('an older node grants nothing of a right for some records', withHistory(beforeAreas), async (test) => {
+t.test('an older node grants nothing for a right to some records', withHistory(beforeAreas), async (test) => {
   const both = await pair(test, beforeAreas)
   if (both === undefined) return
   const { fresh, older } = both
@@ -105,7 +105,7 @@ t.test('an older node grants nothing of a right for some records', withHistory(b
     const answer = await asAnn(older, method, path, body)
     test.match([answer.status, answer.json.code], [403, 'PERMISSION_DENIED'], `${method} ${path}: ${answer.text}`)
   }
-  // What she may do at one node does not go live by the other one.
+  // Her permitted edits on one node do not go live through the other.
   test.equal((await asAnn(fresh, 'PUT', `${RIPS}/${shop}`, { port: 81 })).status, 200)
   await until(
     'it is staged there as well',
@@ -115,7 +115,7 @@ t.test('an older node grants nothing of a right for some records', withHistory(b
   const applied = await asAnn(older, 'PUT', '/services/apply')
   test.match([applied.status, applied.json.code], [403, 'PERMISSION_DENIED'], applied.text)
 
-  // It cannot keep a record that has what it does not know, so it refuses: the areas of a role are not lost.
+  // It cannot store a record with unknown fields, so it refuses: the areas of a role are not lost.
   const changed = await older.daemon.call('PUT', `/rbac/roles/${role}`, { body: { name: 'shop of old' } })
   test.match([changed.status, changed.json.code], [500, 'INTERNAL'], changed.text)
   await older.daemon.kill('SIGTERM')
@@ -134,7 +134,7 @@ t.test('an older node grants nothing of a right for some records', withHistory(b
   )
 })
 
-t.test('who has no record here is let in when the last node is of now', withHistory(beforeGroups), async (test) => {
+t.test('a user without a record is admitted once the last node is current', withHistory(beforeGroups), async (test) => {
   const both = await pair(test, beforeGroups)
   if (both === undefined) return
   const { fresh, older, daemons } = both
@@ -153,7 +153,7 @@ t.test('who has no record here is let in when the last node is of now', withHist
     const code = /<code id="code">([^<]+)</.exec(page.text)?.[1] ?? ''
     return fresh.daemon.call('POST', '/oidc/token', { body: { code }, token: '' })
   }
-  // The older node would take the session for nobody's, and out of its own store alone when it starts.
+  // The older node would treat the session as unknown, and at its start drop it from its own store alone.
   const refused = await logIn()
   test.match([refused.status, refused.json.code], [501, 'NOT_SUPPORTED'], refused.text)
   await older.daemon.kill('SIGTERM')

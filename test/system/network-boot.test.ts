@@ -2,13 +2,13 @@ import t from 'tap'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
-/** fulcrum-network.service under a real systemd, with the confinement that it asks for. */
+/** fulcrum-network.service under a real systemd, with its own confinement. */
 
 const obstacle = containerObstacle()
 t.setTimeout(1_800_000)
 
 t.test(
-  'the unit makes addresses and routes again after the kernel has lost them',
+  'the unit restores addresses and routes after the kernel has lost them',
   { skip: obstacle ?? false },
   async (t) => {
     const { machine, api, output, node } = await startAppliance(t)
@@ -39,9 +39,9 @@ t.test(
 
     await machine.run('cp', '/opt/fulcrum/systemd/fulcrum-network.service', '/etc/systemd/system/')
     const verified = await machine.run('systemd-analyze', 'verify', 'fulcrum-network.service')
-    t.equal(verified.stderr, '', 'systemd has nothing to say about the unit')
+    t.equal(verified.stderr, '', 'systemd has no complaint about the unit')
     await machine.run('systemctl', 'stop', 'fulcrum')
-    // As far as the network goes, a start of the machine.
+    // For the network this is like a start of the machine.
     await machine.inNetwork('ip', 'link', 'del', 'lan0')
     await machine.inNetwork('ip', '-6', 'route', 'flush', 'proto', '70')
     for (const priority of (await output('ip', 'rule', 'show')).matchAll(/^(1\d{4}):/gm)) {
@@ -51,7 +51,7 @@ t.test(
     t.not(JSON.stringify(withoutNumbers(await kernel())), JSON.stringify(withoutNumbers(before)))
 
     const started = await machine.run('systemctl', 'start', 'fulcrum-network')
-    // What a unit says last may come into the journal after its end.
+    // The last messages of a unit may reach the journal after its end.
     await machine.run('journalctl', '--sync')
     const journal = await output('journalctl', '-u', 'fulcrum-network', '-o', 'cat', '--no-pager')
     t.equal(started.exitCode, 0, journal)

@@ -4,14 +4,14 @@ import { runProgram } from '../../workers/host/linux-host.ts'
 import type { Run } from '../../workers/host/managed-program.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 
-/** Makes a network and is gone at one moment: `network-child.ts NAMESPACE FILE DESIRED MOMENT`. */
+/** Creates a network and dies at a given moment: `network-child.ts NAMESPACE FILE DESIRED MOMENT`. */
 const [name = '', file = '', desiredFile = '', moment = ''] = process.argv.slice(2)
 const desired: DesiredNetwork = JSON.parse(readFileSync(desiredFile, 'utf8'))
 const die = () => process.kill(process.pid, 'SIGKILL')
 const [batch, place] = [Number(moment.split(' ')[0]), moment.split(' ')[1]]
 let batches = 0
 
-/** Batches are what changes the kernel: dies before, in the middle of or after one of them. */
+/** Batches change the kernel: dies before, during or after one of them. */
 const run: Run = async (argv, timeout_ms, options = {}) => {
   const inside = ['nsenter', `--net=/run/netns/${name}`, ...argv]
   const isTheOne = argv.includes('-batch') && batches++ === batch

@@ -10,14 +10,14 @@ import { readInterfaces } from '../../workers/probe/interfaces.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { cable, kernelText, namespace, namespaceObstacle } from './network-namespace.ts'
 
-/** kill -9 at each moment of a change: the next one makes the old or the new network, and what others have stays. */
+/** kill -9 at each moment of a change: the next one makes the old or the new network, and the routes of others stay. */
 
 const obstacle = await namespaceObstacle()
 const skip = obstacle ?? false
 const CHILD = fileURLToPath(new URL('network-child.ts', import.meta.url))
 const TIMEOUT_MS = 120_000
 const PLACES = ['before', 'within', 'after'] as const
-/** More than any change here takes. */
+/** More than any change here needs. */
 const BATCHES_MAX = 12
 t.setTimeout(1_800_000)
 

@@ -7,11 +7,11 @@ import { runProgram } from '../../workers/host/linux-host.ts'
 import type { Run } from '../../workers/host/managed-program.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Network namespaces of a test's own; nothing here touches the machine's network. */
+/** Network namespaces of a test; nothing here touches the machine's network. */
 
 const TIMEOUT_MS = 120_000
 
-/** Why this machine cannot have them; undefined when it can. */
+/** Returns why this machine cannot have them; undefined when it can. */
 export async function namespaceObstacle(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'needs root'
   for (const program of ['ip', 'nsenter', 'ping']) {
@@ -40,10 +40,10 @@ export interface Namespace {
   readonly name: string
   /** Runs programs inside. */
   readonly run: Run
-  /** Commands of `ip`, one a line; throws when one is refused. */
+  /** Runs commands of `ip`, one per line; throws when one is refused. */
   ip(...lines: readonly string[]): Promise<void>
   ip6(...lines: readonly string[]): Promise<void>
-  /** Standard output of one program; throws when it fails. */
+  /** Returns the standard output of one program; throws when it fails. */
   output(...argv: readonly string[]): Promise<string>
 }
 
@@ -54,7 +54,7 @@ export async function namespace(test: Pick<Test, 'teardown'>, label = 'n'): Prom
   const added = await command(['ip', 'netns', 'add', name])
   if (added.code !== 0) throw new Error(added.output)
   test.teardown(() => command(['ip', 'netns', 'del', name]))
-  // Entering what is not there would mean the machine itself.
+  // Entering a missing namespace would mean the machine itself.
   if (!existsSync(path)) throw new Error(`${path} is missing`)
   const enter = ['nsenter', `--net=${path}`] as const
   const batch = async (family: string, lines: readonly string[]) => {
@@ -75,7 +75,7 @@ export async function namespace(test: Pick<Test, 'teardown'>, label = 'n'): Prom
   }
 }
 
-/** A cable: `nameA` in `a`, `nameB` in `b`, both ready, with hardware addresses that only depend on `number`. */
+/** A cable: `nameA` in `a`, `nameB` in `b`, both ready, with hardware addresses that depend only on `number`. */
 export async function cable(
   a: Namespace,
   nameA: string,
@@ -95,16 +95,19 @@ export async function cable(
   return { macA, macB }
 }
 
-/** Packets pass a moment after both ends are up, and only then the kernel makes the address of the link. */
+/**
+ * Resolves when the link is ready: packets pass a moment after both ends are up, and only then does the kernel create
+ * its link-local address.
+ */
 async function ready(of: Namespace, name: string): Promise<void> {
   const own = () => of.output('ip', '-6', '-o', 'address', 'show', 'dev', name, 'scope', 'link')
   await until('its own address', own, (text) => text !== '' && !text.includes('tentative'))
 }
 
-/** What differs between two kernels although nothing else does. */
+/** Fields that differ between two kernels in the same state. */
 const CHANCE = new Set(['ifindex', 'link_index', 'link_netnsid', 'stats64', 'valid_life_time', 'preferred_life_time'])
 
-/** Addresses in their order, routes and rules of a namespace, to be compared with another's. */
+/** Returns the addresses of a namespace in order, its routes and rules, for comparison with another's. */
 export async function kernelText(of: Namespace): Promise<Readonly<Record<string, readonly string[]>>> {
   const read = async (...words: readonly string[]) => {
     const text = await of.output('ip', '-j', ...words)
@@ -113,7 +116,7 @@ export async function kernelText(of: Namespace): Promise<Readonly<Record<string,
   }
   const sorted = async (...words: readonly string[]) => (await read(...words)).toSorted()
   let addresses = await read('address', 'show')
-  // For a second or two the kernel asks whether somebody else has an IPv6 address; routes follow.
+  // For a second or two the kernel probes whether an IPv6 address is a duplicate; routes follow.
   while (addresses.some((line) => line.includes('"tentative":true'))) addresses = await read('address', 'show')
   return {
     addresses,

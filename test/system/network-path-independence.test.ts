@@ -13,7 +13,7 @@ import { viewOf } from '../fixtures/view.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { cable, kernelText, namespace, namespaceObstacle } from './network-namespace.ts'
 
-/** Random changes of records, applied one by one, end where their last state leads at once. */
+/** Random changes of records, applied one by one, lead to the same network as their final state at once. */
 
 const obstacle = await namespaceObstacle()
 const skip = obstacle ?? false
@@ -48,7 +48,7 @@ async function kernel(test: Test, label: string) {
   return { node, make }
 }
 
-/** Subnets of an interface keep no order among each other; addresses of a subnet do. */
+/** Subnets of an interface have no order; addresses of a subnet do. */
 function bySubnet(text: Readonly<Record<string, readonly string[]>>) {
   const addresses = (text['addresses'] ?? []).map((entry) => {
     const parsed: { addr_info: { local: string; prefixlen: number }[] } = JSON.parse(entry)
@@ -84,7 +84,7 @@ const SUBNETS: readonly (readonly [id: string, networkIp: string, networkMask: n
   ['g6', '2001:db8::', 48, ''],
 ]
 
-/** One record that comes, goes or becomes another. */
+/** Creates, deletes or changes one record. */
 function change(records: Records, next: () => number, ids: readonly string[]): void {
   const pick = <T>(items: readonly T[]): T => {
     const item = items[Math.floor(next() * items.length)]
@@ -134,7 +134,7 @@ function change(records: Records, next: () => number, ids: readonly string[]): v
 
 for (let run = 0; run < RUNS; run += 1) {
   const seed = FIRST_SEED + run
-  t.test(`${CHANGES} changes end where their last state leads at once (seed ${seed})`, { skip }, async (test) => {
+  t.test(`${CHANGES} changes lead to the network of their last state (seed ${seed})`, { skip }, async (test) => {
     const [walked, direct] = [await kernel(test, 'walked'), await kernel(test, 'direct')]
     const untouched = await kernelText(walked.node)
     const found = await readInterfaces(walked.node.run)
@@ -156,7 +156,7 @@ for (let run = 0; run < RUNS; run += 1) {
       }
       change(copy, next, ids)
       const view = viewFrom(copy)
-      // What is refused is never applied.
+      // Refused changes are never applied.
       if (verifyNetwork(view, NODE).length > 0) continue
       const desired = desiredNetwork(view, NODE)
       if (JSON.stringify(desired) === JSON.stringify(desiredNetwork(viewFrom(records), NODE))) continue
@@ -174,6 +174,6 @@ for (let run = 0; run < RUNS; run += 1) {
     test.same(bySubnet(await kernelText(walked.node)), bySubnet(await kernelText(direct.node)))
     const nothing = { addresses: [], routes: [], rules: [] }
     await walked.make(nothing, 'settle')
-    test.same(bySubnet(await kernelText(walked.node)), bySubnet(untouched), 'and back to what was found')
+    test.same(bySubnet(await kernelText(walked.node)), bySubnet(untouched), 'and back to the original state')
   })
 }

@@ -10,7 +10,7 @@ import { readInterfaces } from '../../workers/probe/interfaces.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { cable, kernelText, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 
-/** What a machine that starts does: a fresh kernel, and the state folder of the one before. */
+/** The start of a machine: a fresh kernel, and the state folder of the previous one. */
 
 const obstacle = await namespaceObstacle()
 const skip = obstacle ?? false
@@ -42,7 +42,7 @@ async function wantedOn(node: Namespace): Promise<DesiredNetwork> {
   }
 }
 
-t.test('a fresh kernel is made what the one before was', { skip }, async (test) => {
+t.test('a fresh kernel gets the network of the previous one', { skip }, async (test) => {
   const [before, after, router] = [await namespace(test), await namespace(test), await namespace(test)]
   await cable(before, 'eth0', router, 'r0', 1)
   const state = temporaryFolder(test, 'restore')
@@ -67,7 +67,7 @@ t.test('a fresh kernel is made what the one before was', { skip }, async (test) 
   test.same(await kernelText(after), wanted)
 })
 
-t.test('an interface that comes late is waited for', { skip }, async (test) => {
+t.test('a late interface is waited for', { skip }, async (test) => {
   const [node, router] = [await namespace(test), await namespace(test)]
   await cable(node, 'eth0', router, 'r0', 1)
   const state = temporaryFolder(test, 'restore')
@@ -82,7 +82,7 @@ t.test('an interface that comes late is waited for', { skip }, async (test) => {
 })
 
 t.test(
-  'an interface that never comes is named, everything else is made, and the machine starts',
+  'an interface that never comes is named, all others are set up, and the machine starts',
   { skip },
   async (test) => {
     const [node, router] = [await namespace(test), await namespace(test)]

@@ -18,7 +18,7 @@ t.setTimeout(1_800_000)
 
 export const NOTHING: DesiredNetwork = { addresses: [], routes: [], rules: [] }
 
-/** A node with the interface eth0, whose cable ends in a router with 10.0.0.1/24 and 2001:db8::1/64. */
+/** A node with the interface eth0, whose cable ends at a router with 10.0.0.1/24 and 2001:db8::1/64. */
 async function bench(test: Test) {
   const [node, router] = [await namespace(test, 'node'), await namespace(test, 'router')]
   const { macB } = await cable(node, 'eth0', router, 'r0', 1)
@@ -63,7 +63,7 @@ const addresses = async (of: Namespace, link = 'eth0') =>
 const routes = async (of: Namespace, ...words: readonly string[]) =>
   (await of.output('ip', ...words, 'route', 'show')).split('\n').map((line) => line.trim())
 
-t.test('addresses of both families are added, changed and taken away', { skip }, async (test) => {
+t.test('addresses of both families are added, changed and removed', { skip }, async (test) => {
   const { node, make, on } = await bench(test)
   const before = await shown(node)
   test.match(await make({ addresses: [on('10.0.0.5', 24), on('2001:db8::5', 64)] }), { exitCode: 0, warnings: [] })
@@ -76,7 +76,7 @@ t.test('addresses of both families are added, changed and taken away', { skip },
   test.same(await shown(node), before)
 })
 
-t.test('what is as wanted is left alone', { skip }, async (test) => {
+t.test('a network in its wanted state is left alone', { skip }, async (test) => {
   const { node, make, on, to, file } = await bench(test)
   const desired = { addresses: [on('10.0.0.5', 24)], routes: [to('0.0.0.0/0', { via: '10.0.0.1' })] }
   await make(desired)
@@ -86,14 +86,14 @@ t.test('what is as wanted is left alone', { skip }, async (test) => {
   test.same([await shown(node), readFileSync(file, 'utf8')], [before, kept])
 })
 
-/** What the kernel reports of changes meanwhile. */
+/** Returns the changes that the kernel reports meanwhile. */
 async function eventsDuring(node: Namespace, work: () => Promise<unknown>): Promise<string> {
   const monitor = node.run(['timeout', '1.5', 'ip', 'monitor', 'address', 'route', 'rule'], TIMEOUT_MS)
   await work()
   return (await monitor).output
 }
 
-t.test('`add` takes nothing away, `settle` does', { skip }, async (test) => {
+t.test('`add` removes nothing, `settle` does', { skip }, async (test) => {
   const { node, make, on, to } = await bench(test)
   const old = { addresses: [on('10.0.0.5', 24)], routes: [to('10.8.0.0/16', { via: '10.0.0.1' })] }
   const next = { addresses: [on('10.0.0.6', 24)], routes: [to('10.9.0.0/16', { via: '10.0.0.1' })] }
@@ -140,7 +140,7 @@ t.test('default, static and blackhole routes, with metrics, in both families', {
   test.match(blackhole.output, /Invalid argument/)
 })
 
-t.test('what others added stays as it is, also where ours stood beside it', { skip }, async (test) => {
+t.test('routes and addresses of others stay, also beside ours', { skip }, async (test) => {
   const { node, make, on, to } = await bench(test)
   await node.ip(
     'address add 10.0.0.9/24 dev eth0',
@@ -153,7 +153,7 @@ t.test('what others added stays as it is, also where ours stood beside it', { sk
   const before = await shown(node)
   const addressesOfOthers = ['10.0.0.9/24', '10.0.0.8/24', '2001:db8::9/64']
   await make({
-    // Two of them are there already: wanted or not, they are not ours.
+    // Two of them exist already: wanted or not, they are not ours.
     addresses: [on('10.0.0.9', 24), on('10.0.0.5', 24), on('2001:db8::9', 64)],
     routes: [to('0.0.0.0/0', { via: '10.0.0.1' }), to('10.9.0.0/16', { type: 'blackhole' })],
     rules: [{ priority: 10_000, from: '10.0.0.5/32', to: undefined, table: 254, suppressPrefixLength: 0 }],
@@ -164,7 +164,7 @@ t.test('what others added stays as it is, also where ours stood beside it', { sk
   test.same(await shown(node), before)
 })
 
-t.test('the first address of a subnet goes without taking the others with it', { skip }, async (test) => {
+t.test('the first address of a subnet is removed without the others', { skip }, async (test) => {
   const { node, make, on } = await bench(test)
   await make({ addresses: [on('10.0.0.5', 24), on('10.0.0.6', 24), on('10.0.0.7', 24)] })
   await node.ip('address add 10.0.0.99/24 dev eth0', 'route add 10.7.0.0/16 via 10.0.0.1 src 10.0.0.99')
@@ -172,12 +172,12 @@ t.test('the first address of a subnet goes without taking the others with it', {
   test.same(await addresses(node), ['10.0.0.6/24', '10.0.0.7/24', '10.0.0.99/24'])
   test.match(await routes(node), ['10.0.0.0/24 dev eth0 proto kernel scope link src 10.0.0.6', /src 10.0.0.99/])
   const promotes = await node.output('sysctl', '-n', 'net.ipv4.conf.eth0.promote_secondaries')
-  test.equal(promotes, '0', 'and the setting is as it was')
+  test.equal(promotes, '0', 'and the setting is as before')
   await make({})
   test.same(await addresses(node), ['10.0.0.99/24'])
 })
 
-t.test('addresses stand in the order of the configuration, whatever came first', { skip }, async (test) => {
+t.test('addresses are in the order of the configuration, whatever came first', { skip }, async (test) => {
   const { node, make, on } = await bench(test)
   await make({ addresses: [on('10.0.0.6', 24), on('10.0.0.7', 24), on('2001:db8::6', 64)] })
   const ordered = ['10.0.0.5', '10.0.0.6', '10.0.0.7'].map((ip) => on(ip, 24))
@@ -185,7 +185,7 @@ t.test('addresses stand in the order of the configuration, whatever came first',
   test.same(await addresses(node), ['10.0.0.5/24', '10.0.0.6/24', '10.0.0.7/24', '2001:db8::6/64', '2001:db8::5/64'])
 })
 
-t.test('routes of others that send from an address of ours are not lost to the order', { skip }, async (test) => {
+t.test('reordering does not lose routes of others that send from an address of ours', { skip }, async (test) => {
   const { node, make, on } = await bench(test)
   const [early, pinned, late] = ['10.0.0.51', '10.0.0.52', '10.0.0.53'].map((ip) => on(ip, 24))
   if (early === undefined || pinned === undefined || late === undefined) throw new Error('no addresses')
@@ -208,10 +208,10 @@ t.test('routes of others that send from an address of ours are not lost to the o
   test.same(await others(), before)
   test.same(new Set(await addresses(node)).size, 5, 'and all addresses are there')
   test.match(await make({ addresses: [pinned, ...six.slice(1)] }), { exitCode: 0 })
-  test.same(await others(), before, 'nor when the first one goes')
+  test.same(await others(), before, 'nor does the removal of the first one')
 })
 
-t.test('an address of the link only is taken back as any other', { skip }, async (test) => {
+t.test('a link-local address is removed like any other', { skip }, async (test) => {
   const { node, make, on } = await bench(test)
   await make({ addresses: [on('10.0.0.5', 24)] })
   const before = await shown(node)
@@ -221,10 +221,10 @@ t.test('an address of the link only is taken back as any other', { skip }, async
   const ways = [on('10.0.0.5', 24), on('::ffff:10.0.0.77', 128)]
   const mapped = await make({ addresses: ways }, 'add')
   await mapped.undo?.()
-  test.same(await shown(node), before, 'also when the kernel shows it in other words')
+  test.same(await shown(node), before, 'also when the kernel shows it differently')
 })
 
-t.test('a route of somebody else steps aside and comes back', { skip }, async (test) => {
+t.test('a foreign route is replaced and restored', { skip }, async (test) => {
   const { node, make, on, to } = await bench(test)
   await node.ip(
     'address add 10.0.0.9/24 dev eth0',
@@ -245,7 +245,7 @@ t.test('a route of somebody else steps aside and comes back', { skip }, async (t
   test.same(await shown(node), before)
 })
 
-t.test('routes of others stay when the last address of their interface goes', { skip }, async (test) => {
+t.test('routes of others stay when the last address of their interface is removed', { skip }, async (test) => {
   const { node, make, on } = await bench(test)
   await node.ip('route add 10.7.0.0/16 dev eth0 proto static', 'route add default dev eth0 metric 9')
   const before = await shown(node)
@@ -254,7 +254,7 @@ t.test('routes of others stay when the last address of their interface goes', { 
   test.same(await shown(node), before)
 })
 
-t.test('a route that cannot come back is named, and ours is gone all the same', { skip }, async (test) => {
+t.test('a route that cannot be restored is named, and ours is removed all the same', { skip }, async (test) => {
   const { node, make, to, router } = await bench(test)
   await cable(node, 'eth1', router, 'r1', 2)
   await node.ip('address add 10.1.0.9/24 dev eth1', 'route add default via 10.1.0.1 dev eth1')
@@ -269,7 +269,7 @@ t.test('a route that cannot come back is named, and ours is gone all the same', 
   )
 })
 
-t.test('undo takes back exactly what was done', { skip }, async (test) => {
+t.test('undo reverts exactly what was done', { skip }, async (test) => {
   const { node, make, on, to, file } = await bench(test)
   await node.ip('address add 10.0.0.9/24 dev eth0', 'route add default via 10.0.0.1 proto dhcp')
   await make({ addresses: [on('10.0.0.5', 24), on('10.0.0.6', 24)], routes: [to('10.8.0.0/16', { via: '10.0.0.1' })] })
@@ -313,11 +313,11 @@ t.test(
     test.same(await addresses(node, 'eth1'), ['10.1.0.5/24'])
     test.match(await node.output('ip', '-br', 'link', 'show', 'eth1'), /\bUP\b/)
     await result.undo?.()
-    test.match(await node.output('ip', '-br', 'link', 'show', 'eth1'), /\bDOWN\b/, 'and down again by an undo')
+    test.match(await node.output('ip', '-br', 'link', 'show', 'eth1'), /\bDOWN\b/, 'and undo takes it down again')
   },
 )
 
-t.test('a warning is said once, and what is left out with it', { skip }, async (test) => {
+t.test('a warning is given once, with everything that is left out', { skip }, async (test) => {
   const { make, on, to, file } = await bench(test)
   const desired = {
     addresses: [on('10.0.0.5', 24)],
@@ -330,7 +330,7 @@ t.test('a warning is said once, and what is left out with it', { skip }, async (
   test.same((await make({ leftOut: ['x'] })).warnings, ['x'])
 })
 
-t.test('a route never takes the place of a connected network, whichever came first', { skip }, async (test) => {
+t.test('a route never replaces a connected network, whichever came first', { skip }, async (test) => {
   const { node, make, on, to, eth0 } = await bench(test)
   const [ours, ours6] = [on('10.0.0.5', 24), on('2001:db8::5', 64)]
   const ways = [
@@ -357,7 +357,7 @@ t.test('a route never takes the place of a connected network, whichever came fir
   test.match(
     await wayTo('-4', '10.0.0.0/24'),
     /^10.0.0.0\/24 via 10.1.0.1 dev eth0 proto 70 onlink\s*$/,
-    'when its address went',
+    'when its address is removed',
   )
   await node.ip('address add 10.0.0.9/24 dev eth0')
   await make({ addresses: [other], routes: ways })
@@ -365,7 +365,7 @@ t.test('a route never takes the place of a connected network, whichever came fir
 })
 
 t.test(
-  'an address that another machine has is refused, by address and MAC, before anything changes',
+  'an address that another machine has is refused, with address and MAC, before anything changes',
   { skip },
   async (test) => {
     const { node, make, on, router, routerMac } = await bench(test)
@@ -386,7 +386,7 @@ t.test(
   },
 )
 
-t.test('a gateway that answers is no news, one that does not is a warning', { skip }, async (test) => {
+t.test('a gateway that answers is not reported, one that does not is a warning', { skip }, async (test) => {
   const { make, on } = await bench(test)
   const live = [
     on('10.0.0.5', 24, { pingCheck: true, gateway: '10.0.0.1' }),
@@ -402,7 +402,7 @@ t.test('a gateway that answers is no news, one that does not is a warning', { sk
   test.equal(exitCode, 0)
   test.equal(warnings.length, 1)
   test.match(warnings[0], /^10.0.0.6 does not reach its gateway 10.0.0.254: /)
-  test.same((await make(all)).warnings, [], 'and only of an address that is new')
+  test.same((await make(all)).warnings, [], 'and only for a new address')
 })
 
 t.test('a floating IP is on the interface of its IP group while it is enabled', { skip }, async (test) => {
@@ -421,7 +421,7 @@ t.test('a floating IP is on the interface of its IP group while it is enabled', 
   test.same(await addresses(node), [])
 })
 
-t.test('a node that never had a network here is not even looked at', { skip }, async (test) => {
+t.test('a node that never had a network here is not even inspected', { skip }, async (test) => {
   const refuse = async () => {
     throw new Error('nothing is to be run')
   }
@@ -434,7 +434,7 @@ t.test('a node that never had a network here is not even looked at', { skip }, a
   })
 })
 
-t.test('what iproute2 cannot do is a failure with its words', { skip }, async (test) => {
+t.test('an operation that iproute2 cannot do is a failure with its message', { skip }, async (test) => {
   const { make, on, to, eth0 } = await bench(test)
   const result = await make({
     addresses: [on('10.0.0.5', 24)],

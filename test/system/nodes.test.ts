@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NETWORK = `127.${randomInt(1, 255)}.${randomInt(0, 256)}`
 const NUMBERS = [1, 2, 3]
 
-/** What a person sees of `npm start -- --nodes 3`. */
+/** `npm start -- --nodes 3` as a user sees it. */
 class Started {
   readonly child: ChildProcess
   stdout = ''
@@ -45,7 +45,7 @@ class Started {
 
   ready = () => this.says('Ctrl-C ends all of them.')
 
-  /** Of the daemon of a node. */
+  /** Process id of a node's daemon. */
   pidOf(number: number): number {
     const pid = Number(new RegExp(`Node ${number} .*process (\\d+)`).exec(this.stdout)?.[1])
     if (!(pid > 1)) throw new Error(`node ${number} does not run`)
@@ -54,7 +54,7 @@ class Started {
 
   async end(signal: NodeJS.Signals): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
-    // Its last lines may come after its end.
+    // Its last lines may arrive after its end.
     const closed = once(this.child, 'close')
     this.child.kill(signal)
     const [code] = await closed
@@ -65,7 +65,7 @@ class Started {
 const node = (number: number): ApiClient =>
   apiClient((program = '', ...args) => finished(program, args), `https://${NETWORK}.${number}:9443/api/v1`)
 
-/** What curl gets there: 0 when nobody listens. */
+/** The status that curl gets there: 0 when nothing listens. */
 async function status(number: number, port: number): Promise<number> {
   const url = `http://${NETWORK}.${number}:${port}/`
   const { stdout } = await finished('curl', ['-s', '-m', '10', '-o', '/dev/null', '-w', '%{http_code}', url])
@@ -84,14 +84,14 @@ interface Seen {
 }
 const cluster = async (api: ApiClient) => (await api.request('GET', '/cluster')).data as Seen
 const statesOf = ({ nodes }: Seen) => nodes.map(({ state }) => state).join(' ')
-/** Behind a start its HAProxy may be on its way, and on a busy machine a health check late. */
+/** After a start its HAProxy may still be starting, and on a busy machine a health check may be late. */
 const serves = (number: number, port = 8090) =>
   until(
     `HAProxy ${number}`,
     () => status(number, port),
     (found) => found === 200,
   )
-/** Each node learns by itself who votes, and whether there is a quorum. */
+/** Each node finds out for itself who votes, and whether there is a quorum. */
 const become = (api: ApiClient, states: string) =>
   until(
     states,
@@ -117,7 +117,7 @@ t.test('three nodes with one command', async (t) => {
     for (const { pid } of ofIt()) process.kill(pid, 'SIGKILL')
   })
 
-  await t.test('a port that is taken is told before anything starts', async (t2) => {
+  await t.test('a port in use is reported before anything starts', async (t2) => {
     const server = createServer().listen(9445, `${NETWORK}.2`)
     await once(server, 'listening')
     const refused = start(t2)
@@ -128,7 +128,7 @@ t.test('three nodes with one command', async (t) => {
     t2.same(ofIt(), [])
   })
 
-  await t.test('a first start that is killed half-way leaves nothing, and the next one begins anew', async () => {
+  await t.test('a first start that is killed midway leaves nothing, and the next one starts from scratch', async () => {
     const cut = start(t)
     await cut.says('node 1 of 3 has formed the cluster')
     await cut.end('SIGKILL')
@@ -148,10 +148,10 @@ t.test('three nodes with one command', async (t) => {
     const { frontend } = JSON.parse(readFileSync(join(state, 'nodes.json'), 'utf8')).demo
     for (const number of NUMBERS) t2.equal(await serves(number, frontend), 200)
     const refused = await two.request('DELETE', '/demo')
-    t2.match(refused, { status: 501, text: 'NOT_SUPPORTED' }, 'which node 1 has made')
+    t2.match(refused, { status: 501, text: 'NOT_SUPPORTED' }, 'node 1 has created it')
   })
 
-  await t.test('what is applied on one is served by each, at its own address', async (t2) => {
+  await t.test('changes applied on one are served by each, at its own address', async (t2) => {
     const [rip] = (await one.request('GET', '/ipvsDirector/rips')).data as readonly { readonly id: string }[]
     const defaultBackendId = await one.create('/layer7proxy/backends', {
       name: 'web',
@@ -169,7 +169,7 @@ t.test('three nodes with one command', async (t) => {
 
   const ids = (await cluster(one)).nodes.map((member) => member.id)
   const told = async (api: ApiClient, path: string) => JSON.parse((await api.request('GET', path)).text)
-  /** Who answers late, on a busy machine, is told to be missing. */
+  /** A late answer, on a busy machine, is reported as missing. */
   const toldOfAll = (api: ApiClient, path: string, away = 0) =>
     until(
       `${path} of all but ${away}`,
@@ -177,7 +177,7 @@ t.test('three nodes with one command', async (t) => {
       ({ missing }) => missing.length === away,
     )
 
-  await t.test('each node counts for itself, and knows of all of them', async (t2) => {
+  await t.test('each node counts for itself, and knows all nodes', async (t2) => {
     for (const api of [one, two, three]) {
       const counts = async () => {
         const { text } = await api.request('GET', '/metrics')
@@ -185,14 +185,14 @@ t.test('three nodes with one command', async (t) => {
           text.split('\n').filter((line) => line.startsWith(metric) && line.endsWith(' 1')).length
         return ['quorum', 'node_online{', 'node_leads{'].map((metric) => lines(`fulcrum_cluster_${metric}`))
       }
-      // Each learns by itself who leads, and a busy machine may take one for away for a moment.
+      // Each finds out for itself who leads, and on a busy machine one may seem gone for a moment.
       await until('what is so', counts, (found) => found.join() === '1,3,1')
       const { quorum, nodes } = (await told(api, '/overview')).data
       t2.same([quorum, nodes.length, nodes.filter((each: { isLeader: boolean }) => each.isLeader).length], [true, 3, 1])
     }
   })
 
-  await t.test('each node tells of all of them', async (t2) => {
+  await t.test('each node reports all of them', async (t2) => {
     const applied = await until(
       'each to be known',
       () => told(three, '/services/apply'),
@@ -211,7 +211,7 @@ t.test('three nodes with one command', async (t) => {
     t2.equal(nodes.length + missing.length, 3, 'whether or not it may read the table of this kernel')
   })
 
-  await t.test('a node that ends takes its HAProxy along; the others go on', async (t2) => {
+  await t.test('a node that ends stops its HAProxy; the others continue', async (t2) => {
     process.kill(first.pidOf(2), 'SIGTERM')
     await first.says('Node 2 has ended (exit code 0)')
     for (const api of [one, three]) await become(api, 'online unreachable online')
@@ -227,13 +227,13 @@ t.test('three nodes with one command', async (t) => {
     await three.create('/ipvsDirector/rips', { name: 'meanwhile', ip: '192.0.2.1', port: 80 })
   })
 
-  await t.test('one whose daemon is killed serves on', async (t2) => {
+  await t.test('a node whose daemon is killed continues to serve', async (t2) => {
     process.kill(first.pidOf(1), 'SIGKILL')
     await first.says('Node 1 has ended (ended by SIGKILL)')
     t2.same([await status(1, 8090), await status(3, 8090)], [200, 200])
   })
 
-  await t.test('both start when they are told to, and catch up', async () => {
+  await t.test('both start on request, and catch up', async () => {
     first.child.kill('SIGUSR2')
     await become(three, 'online online online')
     // The others reach it before its API answers.
@@ -245,7 +245,7 @@ t.test('three nodes with one command', async (t) => {
     for (const number of NUMBERS) await serves(number)
   })
 
-  await t.test('nothing outlives a parent that is killed', async (t2) => {
+  await t.test('nothing survives a killed parent', async (t2) => {
     const again = start(t2)
     const [code] = await once(again.child, 'close')
     t2.match([code, again.stderr], [1, /cannot be locked: another daemon is using it/])
@@ -264,10 +264,10 @@ t.test('three nodes with one command', async (t) => {
     await second.says('Node 3 has ended')
     t2.equal(await second.end('SIGINT'), 0)
     t2.match(second.stdout, /Ended {10}3 nodes, with their HAProxys and etcds\n$/)
-    t2.same(ofIt(), [], 'that of the killed one neither')
+    t2.same(ofIt(), [], 'nor that of the killed one')
   })
 
-  await t.test('another number of nodes is another cluster', async (t2) => {
+  await t.test('another number of nodes makes another cluster', async (t2) => {
     const other = start(t2, ['--nodes', '4'])
     const [code] = await once(other.child, 'close')
     t2.match([code, other.stderr], [1, /has 3 nodes: start it with --nodes 3/])

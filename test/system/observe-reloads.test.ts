@@ -1,4 +1,4 @@
-/** Reloads of a HAProxy that is only observed: what replaced processes have counted. */
+/** Reloads of an observed HAProxy: counts of replaced processes. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,9 +14,9 @@ const REQUESTS = 25
 
 const HEAD = 'Host: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n'
 
-/** Of so many requests of a process the daemon knows before the rest is sent. */
+/** The daemon has seen so many requests of a process before the rest is sent. */
 const SEEN_AFTER = 15
-/** Of all requests: less than one in a hundred. */
+/** Fewer than one in a hundred of all requests. */
 const LOST_MAX = Math.floor((1 + RELOADS * REQUESTS) * 0.01)
 
 type Seen = (least: number) => Promise<unknown>
@@ -24,7 +24,7 @@ type Metric = Parameters<typeof sumOf>[2]
 type Figure = () => Promise<number>
 type Haproxy = Awaited<ReturnType<typeof site>>['haproxy']
 
-/** Ends with the last old process. */
+/** Resolves when the last old process has ended. */
 const noOldOne = (haproxy: Haproxy) =>
   until(
     'the old processes to end',
@@ -33,9 +33,9 @@ const noOldOne = (haproxy: Haproxy) =>
   )
 
 /**
- * Requests all the time, and a reload after every so many. A process that was replaced before it was asked anything
- * could be counted by nobody, and on a slow machine the next poll may be late: each is seen first, and then gets its
- * last requests. `sent` are from before.
+ * Sends requests all the time, and reloads after every so many. A process that was replaced before its first request
+ * could not be counted, and on a slow machine the next poll may be late: each process is seen first, and then gets its
+ * last requests. `sent` counts earlier requests.
  */
 async function reloads(haproxy: Haproxy, port: number, sent: number, seen: Seen): Promise<void> {
   for (let reload = 0; reload < RELOADS; reload++) {
@@ -55,10 +55,10 @@ async function frontendOf(daemon: Daemon): Promise<string> {
   return `/frontends/${(await upAgain(daemon)).frontends[0].id}`
 }
 
-/** What a daemon that stood still has not heard is lost, and what HAProxy answers when a poll's time is nearly over. */
+/** A daemon that was suspended loses counts, and so does a poll that HAProxy answers at the end of its time. */
 const LATE_MS = 500
 
-/** Where the machine is too slow for that, the sum may never be there: then this is the end as well. */
+/** On a machine that is too slow the sum may never be reached: then the wait ends as well. */
 const sumReaches = (daemon: Daemon, frontend: string, metric: Metric, least: number, { slowest_ms }: Recorded) =>
   until(
     `${metric} of ${least}`,
@@ -69,7 +69,7 @@ const sumReaches = (daemon: Daemon, frontend: string, metric: Metric, least: num
     ({ sum, isLess }) => isLess || sum >= least,
   )
 
-/** The figure of the frontend's history, once there is one that no longer grows. */
+/** Returns the figure of the frontend's history, once it no longer grows. */
 async function settled(daemon: Daemon, frontend: string, metric: Metric): Promise<number> {
   let before = -1
   return until(
@@ -84,8 +84,8 @@ async function settled(daemon: Daemon, frontend: string, metric: Metric): Promis
   ).then(({ now }) => now)
 }
 
-/** Both at once: they wait more than they compute. */
-t.test('reload after reload, seen through the stats socket and through the master', { timeout: 1_800_000 }, (test) =>
+/** Both concurrently: they wait more than they compute. */
+t.test('repeated reloads, seen through the stats socket and through the master', { timeout: 1_800_000 }, (test) =>
   Promise.all((['statsSocket', 'masterSocket'] as const).map((socket) => reloadsAreCounted(test, socket))).then(),
 )
 
@@ -117,7 +117,7 @@ async function reloadsAreCounted(test: Test, socket: 'statsSocket' | 'masterSock
   )
 }
 
-/** A request whose answer comes from the process that was replaced three seconds before. */
+/** A request that is answered by the process replaced three seconds before. */
 async function finishedLate(test: Test, { haproxy, port }: { haproxy: Haproxy; port: number }, bytesOut: Figure) {
   const client = connect(port, '127.0.0.1', () => client.write(`POST / HTTP/1.1\r\n${HEAD}`))
   await sleep(1_000)
@@ -133,13 +133,13 @@ async function finishedLate(test: Test, { haproxy, port }: { haproxy: Haproxy; p
   return added
 }
 
-t.test('a request that is finished some seconds after the reload is counted', { timeout: 1_800_000 }, async (test) => {
+t.test('a request that finishes some seconds after the reload is counted', { timeout: 1_800_000 }, async (test) => {
   const running = await site(test, 'level user')
   await running.haproxy.start()
   const daemon = await observer(test, running.haproxy.statsSocket)
   const www = await frontendOf(daemon)
   let requests = 0
-  // HAProxy ends silent sessions after ten seconds: where the daemon stands still for that long, nobody can count.
+  // HAProxy ends silent sessions after ten seconds: a daemon suspended for that long cannot count them.
   await until(
     'the answer of an old process',
     () => {
@@ -152,14 +152,14 @@ t.test('a request that is finished some seconds after the reload is counted', { 
   test.ok(sessions <= requests, `${sessions} sessions of ${requests} requests`)
 })
 
-t.test('a socket with few places is left to others', { timeout: 1_800_000 }, async (test) => {
+t.test('a socket with few places is left to other clients', { timeout: 1_800_000 }, async (test) => {
   const { haproxy, port } = await site(test, 'level user\n  stats maxconn 3')
   await haproxy.start()
   const daemon = await observer(test, haproxy.statsSocket)
   const www = await frontendOf(daemon)
   await until(
     'an answer to somebody else',
-    // Its socket is full until the daemon has noticed that it takes too many places.
+    // Its socket is full until the daemon has noticed that it uses too many places.
     () => ask(haproxy.statsSocket, 'show info').catch(String),
     (text) => text.includes('Pid: '),
   )
@@ -167,7 +167,7 @@ t.test('a socket with few places is left to others', { timeout: 1_800_000 }, asy
   const sum = await until(
     'figures that still come',
     async () => {
-      // What was counted over a longer silence is in no second: a slow machine may need more than the first ones.
+      // Counts of a longer silence are in no second: a slow machine may need more than the first ones.
       for (let i = 0; i < 10; i++) await fetchOnce(port)
       sent += 10
       return sumOf(daemon, www, 'sessionRate')

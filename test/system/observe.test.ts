@@ -7,7 +7,7 @@ import { fetchOnce, freePort } from '../fixtures/traffic.ts'
 import { names, observer, sessionsOf, site, stats, upAgain } from './observed-site.ts'
 import { ask, recordingProxy } from './plain-haproxy.ts'
 
-t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000 }, async (test) => {
+t.test('discovered, counted, and left unchanged', { timeout: 1_800_000 }, async (test) => {
   const { haproxy, port } = await site(test)
   await haproxy.start()
   const proxied = join(temporaryFolder(test, 'proxy'), 's')
@@ -17,7 +17,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
       // All but the seconds since the last change.
       restingServers(haproxy.statsSocket).then((rows) => rows.map((cells) => cells.toSpliced(9, 1).join(' '))),
       ask(haproxy.statsSocket, 'show info').then((text) => /^Pid: .*$/m.exec(text)?.[0]),
-      // What the objects are, without what they count: names, states, weights, limits.
+      // The objects without their counters: names, states, weights, limits.
       ask(haproxy.statsSocket, 'show stat').then((text) =>
         text.split('\n').map((line) => [0, 1, 6, 17, 18, 32].map((column) => line.split(',')[column]).join()),
       ),
@@ -63,7 +63,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   test.match((await daemon.data('GET', '/overview')).layer7, { frontends: { total: 1, up: 1 }, reals: { total: 3 } })
 
   await refusals(test, daemon, all.reals[0].id)
-  test.same(await state(), before, 'HAProxy is what it was')
+  test.same(await state(), before, 'HAProxy is unchanged')
   const commands = new Set(sent.flatMap((line) => line.split(';').map((command) => command.trim())))
   test.same([...commands].toSorted(), ['show info', 'show proc', 'show stat'])
   test.same(
@@ -75,7 +75,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   test.same(await state(), before, 'and stays so when the daemon ends')
 })
 
-/** The cells of `show servers state` when the one that is checked was, and no check is under way. */
+/** Returns the cells of `show servers state` between two checks of the checked server. */
 function restingServers(socket: string): Promise<readonly (readonly string[])[]> {
   const [STATUS, STATE, L4_OK, UNDER_WAY] = [10, 13, '6', 1]
   return until(
@@ -111,7 +111,11 @@ async function refusals(test: Test, daemon: Daemon, id: string): Promise<void> {
   test.equal((await daemon.data('GET', '/services/pending')).count, 0)
   await daemon.data('POST', '/rbac/groups', { name: 'watchers', id: 'watchers' })
   await daemon.data('PUT', '/services/apply')
-  test.equal((await daemon.data('GET', '/services/pending')).count, 0, 'what concerns nobody but the daemon is applied')
+  test.equal(
+    (await daemon.data('GET', '/services/pending')).count,
+    0,
+    'changes that concern only the daemon are applied',
+  )
 }
 
 t.test(
@@ -165,7 +169,7 @@ t.test(
       () => stats(daemon),
       ({ frontends }) => frontends[0]?.status === 'UNKNOWN',
     )
-    test.same(names(down.backends), ['shop', 'blog'], 'what was there last is still listed')
+    test.same(names(down.backends), ['shop', 'blog'], 'the last known backends are still listed')
     await haproxy.start()
     await upAgain(daemon)
     await fetchOnce(port)
@@ -174,7 +178,7 @@ t.test(
       () => sessionsOf(daemon, www),
       (sum) => sum === 2,
     )
-    // A restart of the daemon, while HAProxy is away: the same ids, the same history.
+    // A restart of the daemon without HAProxy: the same ids, the same history.
     await haproxy.stop()
     await daemon.kill('SIGTERM')
     const again = await observer(test, haproxy.statsSocket, daemon.state)
@@ -183,7 +187,7 @@ t.test(
   },
 )
 
-t.test('a master socket and a TCP port are found out', { timeout: 1_800_000 }, async (test) => {
+t.test('a master socket and a TCP port are recognised', { timeout: 1_800_000 }, async (test) => {
   const tcp = await freePort()
   const { haproxy, port } = await site(test, `level operator\n  stats socket ipv4@127.0.0.1:${tcp} level user`)
   await haproxy.start()
@@ -205,17 +209,13 @@ t.test('a master socket and a TCP port are found out', { timeout: 1_800_000 }, a
   }
 })
 
-t.test(
-  'a state folder with a configuration of its own is refused with one line',
-  { timeout: 1_800_000 },
-  async (test) => {
-    const first = new Daemon(temporaryFolder(test, 'observer'), ['--no-demo'])
-    test.teardown(() => first.end())
-    await first.start()
-    await first.login()
-    await first.data('POST', '/ipvsDirector/rips', { name: 'x', ip: '127.0.0.1', port: 1 })
-    await first.kill('SIGTERM')
-    const second = new Daemon(first.state, ['--observe', '/nonexistent'])
-    await test.rejects(second.start(), { message: /ended with 2: fulcrum: --observe: the state folder .*--state\n$/ })
-  },
-)
+t.test('a state folder with its own configuration is refused with one line', { timeout: 1_800_000 }, async (test) => {
+  const first = new Daemon(temporaryFolder(test, 'observer'), ['--no-demo'])
+  test.teardown(() => first.end())
+  await first.start()
+  await first.login()
+  await first.data('POST', '/ipvsDirector/rips', { name: 'x', ip: '127.0.0.1', port: 1 })
+  await first.kill('SIGTERM')
+  const second = new Daemon(first.state, ['--observe', '/nonexistent'])
+  await test.rejects(second.start(), { message: /ended with 2: fulcrum: --observe: the state folder .*--state\n$/ })
+})

@@ -15,7 +15,7 @@ export async function observer(test: Test, socket: string, state = temporaryFold
   return daemon
 }
 
-/** A HAProxy with one frontend and two backends, not started yet. */
+/** A HAProxy with one frontend and two backends, not yet started. */
 export async function site(test: Test, statsOptions?: string) {
   const origin = await startOrigin(test, 'one')
   const port = await freePort()
@@ -37,12 +37,12 @@ export const upAgain = (daemon: Daemon) =>
     ({ frontends }) => typeof frontends[0]?.totalSessions === 'number',
   )
 
-/** Sessions of the last ten minutes by the history of one object. */
+/** Returns the sessions of the last ten minutes, from the history of one object. */
 export const sessionsOf = (daemon: Daemon, path: string): Promise<number> => sumOf(daemon, path, 'sessionRate')
 
 type Metric = 'sessionRate' | 'bytesOut'
 
-/** Each second of the last ten minutes; null where nothing is known. */
+/** Returns each second of the last ten minutes; null where nothing is known. */
 async function secondsOf(daemon: Daemon, path: string, metric: Metric): Promise<readonly (number | null)[]> {
   const now = Math.floor(Date.now() / 1000)
   const data = await stats(daemon, `${path}/history?start=${now - 600}&end=${now}&resolution=1&metrics=${metric}`)
@@ -55,7 +55,7 @@ export async function sumOf(daemon: Daemon, path: string, metric: Metric): Promi
   return seconds.reduce((sum: number, rate) => sum + (rate ?? 0), 0)
 }
 
-/** Whether the daemon could not ask for longer than a rate is made of: what was counted meanwhile is in no second. */
+/** Returns whether the daemon could not poll for longer than rates span: counts from that time are in no second. */
 export async function stoodStill(daemon: Daemon, path: string): Promise<boolean> {
   const seconds = await secondsOf(daemon, path, 'sessionRate')
   const isKnown = (rate: number | null) => rate !== null

@@ -11,7 +11,7 @@ interface Page {
   readonly text: string
 }
 
-/** One step of a browser, which believes this authority, or whatever it is shown. */
+/** One step of a browser, which trusts this authority, or any certificate. */
 function step(url: string, { ca, cookie = '' }: { readonly ca?: string; readonly cookie?: string } = {}) {
   return new Promise<Page>((resolve, reject) => {
     const options = { ca, rejectUnauthorized: ca !== undefined, agent: false, headers: { cookie } }
@@ -37,7 +37,7 @@ async function fixture(test: Test) {
   return { provider, daemon, baseUrl: `https://127.0.0.1:${daemon.port}` }
 }
 
-/** What a browser does from the first click to the code. */
+/** The steps of a browser from the first click to the code. */
 async function logInAt(test: Test, baseUrl: string, ca: string) {
   const begun = await step(`${baseUrl}/api/v1/oidc/login`)
   test.equal(begun.status, 303)
@@ -82,7 +82,7 @@ t.test('a browser logs in at a provider, and its session works until it is ended
     test.notOk(`${daemon.stdout}${daemon.stderr}`.includes(secret), 'no secret is in the log')
 })
 
-t.test('somebody without a record has what his groups are mapped to, also after a crash', async (test) => {
+t.test('a user without a record has the rights mapped to his groups, also after a crash', async (test) => {
   const { provider, daemon, baseUrl } = await fixture(test)
   const role = async (name: string, path: string) => {
     const body = { name, users: [], groups: [], endpoints: [{ path, methods: ['GET'] }] }
@@ -118,7 +118,7 @@ t.test('somebody without a record has what his groups are mapped to, also after 
   test.equal(await statusOf('/ipvsDirector/rips'), 200, 'the session was durable before it was answered')
 
   await configure({ groupMappings: groupMappings.slice(1) })
-  test.equal(await statusOf('/ipvsDirector/rips'), 403, 'a mapping is gone')
+  test.equal(await statusOf('/ipvsDirector/rips'), 403, 'the mapping is removed')
   test.equal(await statusOf('/services'), 200)
   await daemon.data('DELETE', `/rbac/roles/${servers}`)
   await configure({ groupMappings: [] })

@@ -3,7 +3,7 @@ import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { until } from '../fixtures/daemon.ts'
 import { sourcesBefore } from '../fixtures/earlier-version.ts'
 
-/** Before groups of OpenID Connect, of which sessions of another kind came. The history of the sources is needed. */
+/** From before groups of OpenID Connect, which introduced another kind of session. Needs the history of the sources. */
 const sources = sourcesBefore(t, 'd23c419')
 const skip = sources === undefined ? 'needs the history of the sources' : false
 
@@ -12,7 +12,7 @@ interface Shown {
 }
 const idsOf = ({ nodes }: Shown) => nodes.map(({ id }) => id)
 
-t.test('an older node does not join a cluster that has what it does not know', { skip }, async (test) => {
+t.test('an older node does not join a cluster with data that it does not know', { skip }, async (test) => {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') {
     test.pass(`# SKIP ${daemons}`)
@@ -37,8 +37,8 @@ t.test('an older node does not join a cluster that has what it does not know', {
     test.match(json.message, /update it to the cluster's version/)
   }
   test.same(idsOf(await fresh.daemon.data('GET', '/cluster')), idsOf(before))
-  test.same(await own(), alone, 'what it has it keeps, and it is in no cluster')
-  // The same token lets it in once it knows as much.
+  test.same(await own(), alone, 'it keeps its own records, and is in no cluster')
+  // The same token admits it once it is updated.
   await older.daemon.kill('SIGTERM')
   const updated = await daemons.again(older, older.address)
   const joined = await join(updated, 'older', token)

@@ -5,7 +5,7 @@ import { origin } from './asked-haproxy.ts'
 import { pebbleFixture } from './pebble.ts'
 import { output } from './tls-frontend.ts'
 
-/** What somebody who runs a site does in a day, by names and in as few calls as it takes, as the README has it. */
+/** A day of an operator, with names and as few calls as possible, as in the README. */
 
 const SITE = 'www.site.test'
 
@@ -64,7 +64,7 @@ t.test('a site, from nothing to the search for a request that failed', async (t)
     return { status: Number(status), at: body.startsWith('{') ? JSON.parse(body).at : body, rest, body }
   }
 
-  await t.test('HTTPS with a certificate that came by itself, and a redirect to it', async (test) => {
+  await t.test('HTTPS with an automatic certificate, and a redirect to it', async (test) => {
     await until(
       'the certificate',
       async () => (await daemon.data('GET', '/certificates/acme/orders?name=site'))[0],
@@ -97,7 +97,7 @@ t.test('a site, from nothing to the search for a request that failed', async (t)
     test.equal(open, `301 https://${SITE}:${tls}/shop`)
   })
 
-  await t.test('clients stay, and rules send, refuse and limit them', async (test) => {
+  await t.test('clients keep their server, and rules route, refuse and limit them', async (test) => {
     const { rest = '', at } = await found('/')
     const cookie = /SRV=([^;"\\]+)/.exec(rest)?.[0] ?? ''
     for (let again = 0; again < 4; again++) test.equal((await found('/', '-H', `Cookie: ${cookie}`)).at, at)
@@ -115,7 +115,7 @@ t.test('a site, from nothing to the search for a request that failed', async (t)
     await daemon.data('PUT', `/layer7proxy/backends/${ids['api']}`, { maintenance: { enabled: true, page } })
     await apply()
     test.match(await found('/api/items'), { status: 503, body: page })
-    test.equal((await found('/')).status, 200, 'the rest goes on')
+    test.equal((await found('/')).status, 200, 'everything else still works')
     await daemon.data('PUT', `/layer7proxy/backends/${ids['api']}`, { maintenance: { enabled: false, page } })
     await apply()
     test.equal((await found('/api/items')).status, 200)

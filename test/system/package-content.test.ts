@@ -8,7 +8,7 @@ import { finished } from './debian-tree.ts'
 import { BUILDER, buildPackage, KEPT, keptPackage } from './fulcrum-package.ts'
 import { textOf } from './packaged-machine.ts'
 
-/** The Debian package: that it can be built again, and what is in it. */
+/** The Debian package: its reproducible build, and its content. */
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -18,7 +18,7 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 const sum = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-t.test('the package is the same each time, and holds what runs and nothing else', async (t) => {
+t.test('the package is the same each time, and holds exactly the files of a running node', async (t) => {
   const file = await keptPackage(folder)
   t.equal(sum(await buildPackage(KEPT, join(folder, 'again'))), sum(file))
   const info = textOf(await finished('dpkg-deb', ['--info', file]))
@@ -28,12 +28,12 @@ t.test('the package is the same each time, and holds what runs and nothing else'
   t.strictSame(
     listing.filter((line) => !/^(?:[d-](?:rwxr-xr-x|rw-r--r--)|lrwxrwxrwx) root\/root /.test(line)),
     [],
-    'belongs to root, and only root may change it',
+    'owned by root and writable for root alone',
   )
   const paths = listing.map((line) => line.replace(/^.* \.\//, ''))
   for (const path of [
     'opt/fulcrum/src/main.ts',
-    // Where units and settings send who wants to know more.
+    // Units and settings refer to these for details.
     'opt/fulcrum/docs/cluster.md',
     'opt/fulcrum/systemd/ansible/plugins/modules/fulcrum_config.py',
     'usr/bin/fulcrum -> ../../opt/fulcrum/systemd/fulcrum',
@@ -80,7 +80,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
   t.strictSame(
     paths.filter((path) => path.endsWith('.node') && !/linux-x64/.test(path)),
     [],
-    'nothing of other platforms',
+    'nothing for other platforms',
   )
   t.match(await finished(process.execPath, [BUILDER, '--version', '../x']), {
     exitCode: 1,

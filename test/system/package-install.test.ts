@@ -4,9 +4,9 @@ import { containerObstacle } from './container.ts'
 import { KEPT, OLDER } from './fulcrum-package.ts'
 import { bareTree, FIRST_PASSWORD, startPackagedMachine } from './packaged-machine.ts'
 
-/** The Debian package, installed by apt on a machine that has nothing of what it needs, and upgraded there. */
+/** The Debian package, installed by apt on a machine without its dependencies, and upgraded there. */
 
-/** A request is a program that is started, and takes the processor from what is installed. */
+/** Each request starts a program, which takes the processor from the installation. */
 const BETWEEN_REQUESTS_MS = 50
 const ACCOUNTS = ['fulcrum-check', 'fulcrum-etcd'] as const
 
@@ -27,7 +27,7 @@ t.test('the package on a machine', { skip: containerObstacle() ?? false }, async
     t.equal(await ours(), '')
   })
 
-  await t.test('is installed with what it needs, starts, and tells root alone the password', async (t) => {
+  await t.test('is installed with its dependencies, starts, and shows the password to root alone', async (t) => {
     t.match(await install(OLDER), /password of the first administrator is in \/var\/lib\/fulcrum\/first-password/)
     t.equal(await output('systemctl', 'is-active', 'fulcrum'), 'active')
     t.equal(await output('systemctl', 'is-enabled', 'fulcrum', 'fulcrum-network'), 'enabled\nenabled')
@@ -36,7 +36,7 @@ t.test('the package on a machine', { skip: containerObstacle() ?? false }, async
     t.equal(await output('stat', '-c', '%a %U', FIRST_PASSWORD), '600 root')
     t.notMatch(await shell('journalctl --no-pager -o export'), await output('cat', FIRST_PASSWORD))
     await logIn()
-    t.notOk(await exists(FIRST_PASSWORD), 'gone with the first login')
+    t.notOk(await exists(FIRST_PASSWORD), 'deleted after the first login')
     t.equal((await api.request('GET', '/docs')).status, 200)
     t.equal(await output('dpkg', '--verify', 'fulcrum'), '')
     for (const account of ACCOUNTS)
@@ -66,13 +66,13 @@ t.test('the package on a machine', { skip: containerObstacle() ?? false }, async
     t.not(after[2], before[2], 'the daemon is a new one')
     t.match(await property('fulcrum', 'StatusText'), /version 0\.1\.0~2/)
     const { status, data } = await api.request('GET', '/layer7proxy/frontends')
-    t.equal(status, 200, 'the session goes on')
+    t.equal(status, 200, 'the session is still valid')
     t.match(data, [{ name: 'web' }])
     t.notOk(await exists(FIRST_PASSWORD))
     t.match(await output('cat', '/etc/default/fulcrum'), /# of the administrator/)
   })
 
-  await t.test('what the administrator disabled and stopped stays so', async (t) => {
+  await t.test('units that the administrator disabled and stopped stay so', async (t) => {
     await machine.run('systemctl', 'disable', '--now', 'fulcrum')
     await apt('install', '--reinstall', `/mnt/fulcrum_${KEPT}_amd64.deb`)
     t.equal(await output('systemctl', 'is-active', 'fulcrum'), 'inactive')

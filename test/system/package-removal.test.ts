@@ -3,7 +3,7 @@ import { until } from './api-client.ts'
 import { containerObstacle, containerTree } from './container.ts'
 import { NODE, startPackagedMachine } from './packaged-machine.ts'
 
-/** The Debian package, taken from a machine that serves a site, with its data or without, and put there again. */
+/** The Debian package, removed from a machine that serves a site, with its data or without, and installed again. */
 
 const ONCE = `mkdir /run/systemd/system/fulcrum.service.d && cd /run/systemd/system/fulcrum.service.d &&
   printf '[Service]\\nRestart=no\\n' >once.conf && systemctl daemon-reload`
@@ -11,7 +11,7 @@ const ACCOUNTS = ['fulcrum-check', 'fulcrum-etcd'] as const
 
 t.setTimeout(1_800_000)
 
-// What it depends on is there: that it comes along is seen where it is installed.
+// Its dependencies are present: the installation test covers them.
 t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, async (t) => {
   const it = await startPackagedMachine(t, containerTree)
   const { machine, api, shell, apt, install, ours, exists, answers, fetched, logIn, serve } = it
@@ -26,7 +26,7 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     await shell('rm -r /run/systemd/system/fulcrum.service.d')
   }
 
-  await t.test('what it tells other units goes on where they are configured, until it is there again', async (t) => {
+  await t.test('its settings for other units stay where they are configured, until it is back', async (t) => {
     const left = () => shell('find /etc/systemd/system /etc/tmpfiles.d -name "fulcrum*.conf" -size +0 | sort')
     const weights = () => shell('systemd-tmpfiles --cat-config | grep -c /run/fulcrum-weights')
     await shell('mkdir -p /etc/keepalived /var/lib/snmp/fulcrum && touch /etc/keepalived/fulcrum-checker.env')
@@ -40,7 +40,7 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     await shell('rm -r /etc/keepalived/fulcrum-checker.env /var/lib/snmp/fulcrum')
   })
 
-  await t.test('a removal keeps data and traffic; the next installation goes on with them', async (t) => {
+  await t.test('a removal keeps data and traffic; the next installation continues with them', async (t) => {
     await apt('remove', 'fulcrum')
     t.notOk(await answers())
     t.equal(await fetched(), 'origin')
@@ -56,9 +56,9 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     await fail()
     await apt('purge', 'fulcrum')
     t.equal(await ours(), '')
-    t.equal(await fetched(), 'origin', 'what was configured in HAProxy stays')
+    t.equal(await fetched(), 'origin', 'the configuration of HAProxy stays')
     t.equal((await machine.run('getent', 'passwd', ...ACCOUNTS)).exitCode, 0, 'and no other account gets their ids')
-    // systemd remembers the name of a unit that was just asked about for a moment.
+    // systemd remembers the name of a unit for a moment after a query.
     const units = () => shell('systemctl list-units --all --plain --no-legend "fulcrum*"')
     await until('end of the units', async () => (await units()) === '').catch(async (error: Error) => {
       t.fail(`${error.message}: ${await units()}\n${await it.journal()}`)
@@ -73,7 +73,7 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     await serve()
   })
 
-  await t.test('a port that another unit has is refused with its name', async (t) => {
+  await t.test('a port that another unit uses is refused with its name', async (t) => {
     machine.start('systemd-run', '--unit=other', NODE, '-e', `require('node:net').createServer().listen(8081)`)
     await until('the other', async () => (await shell('ss -Hltn sport = :8081')) !== '')
     const site = { name: 'other', mode: 'http', ip: '127.0.0.1', ports: '8081' }

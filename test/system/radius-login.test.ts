@@ -4,7 +4,7 @@ import { ADMIN, applianceFixture } from '../fixtures/appliance.ts'
 import { silentHost } from '../simulators/radius-server.ts'
 import { freeradius, freeradiusObstacle, SHARED_SECRET } from './freeradius.ts'
 
-/** Logging in at a daemon whose users a real FreeRADIUS knows. */
+/** Logins at a daemon whose users a real FreeRADIUS knows. */
 
 t.setTimeout(1_800_000)
 const skip = (await freeradiusObstacle()) ?? false
@@ -35,7 +35,7 @@ async function daemon(test: Test, hosts: readonly RadiusHost[], more: object = {
     ...more,
   })
   let address = 1
-  /** From another address each time, so that no failure locks the next one out. */
+  /** From another address each time, so that no failure locks out the next one. */
   const login = (email: string, password = PASSWORD, from = `192.0.2.${(address += 1)}`) =>
     anonymous('POST', '/token', { body: { email, password }, address: from })
   return { ...fixture, done, configure, login }
@@ -53,7 +53,7 @@ t.test(
     const [alice] = await done('GET', '/radius/users')
     test.match(alice, { username: 'alice', disabled: false, groups: ['ops'], createdAt: /^2\d{3}-.*Z$/ })
     test.same(await done('GET', `/radius/users/${alice.id}`), alice)
-    test.equal((await done('GET', '/services/pending')).count, 0, 'which is no change that waits')
+    test.equal((await done('GET', '/services/pending')).count, 0, 'the update is not a pending change')
     const { token } = first.json.data
     test.equal((await anonymous('GET', '/ipvsDirector/rips', { token })).status, 200, 'the role of the group')
     const body = { name: 'x', ip: '192.0.2.1', port: 80 }
@@ -63,15 +63,15 @@ t.test(
     await configure({ groupMappings })
     test.equal((await login('alice')).status, 200)
     test.match(await done('GET', '/radius/users'), [{ id: alice.id, username: 'alice', groups: ['readers'] }])
-    test.equal((await anonymous('GET', '/ipvsDirector/rips', { token })).status, 403, 'the rights of before are gone')
+    test.equal((await anonymous('GET', '/ipvsDirector/rips', { token })).status, 403, 'the earlier rights are gone')
   },
 )
 
-t.test('two first logins at once make one user', { skip }, async (test) => {
+t.test('two concurrent first logins create one user', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const { login, done } = await daemon(test, [host])
   const answers = await Promise.all([login('alice'), login('Alice'), login('alice')])
-  // FreeRADIUS tells names by case.
+  // FreeRADIUS distinguishes names by case.
   test.same(
     answers.map(({ status }) => status),
     [200, 401, 200],
@@ -80,7 +80,7 @@ t.test('two first logins at once make one user', { skip }, async (test) => {
 })
 
 t.test(
-  'wrong passwords, unknown names and users without a group: one refusal, and nobody is made',
+  'wrong passwords, unknown names and users without a group: one refusal, and no user is created',
   { skip },
   async (test) => {
     const { host } = await freeradius(test)
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('a local user is never asked for at a RADIUS server', { skip }, async (test) => {
+t.test('a local user is never looked up at a RADIUS server', { skip }, async (test) => {
   const users = `${ADMIN.email} Cleartext-Password := "of the server"\n\tFilter-Id = "ops"\n`
   const { host } = await freeradius(test, { users })
   const { login, done } = await daemon(test, [host])
@@ -102,23 +102,27 @@ t.test('a local user is never asked for at a RADIUS server', { skip }, async (te
   test.same(await done('GET', '/radius/users'), [])
 })
 
-t.test('disabled: logged out and refused after apply; enabled: let in again', { skip }, async (test) => {
+t.test('disabled: logged out and refused after apply; enabled: admitted again', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const { login, done, anonymous } = await daemon(test, [host])
   const { token } = (await login('alice')).json.data
   const [{ id }] = await done('GET', '/radius/users')
   await done('PUT', `/radius/users/${id}`, { disabled: true })
-  test.equal((await anonymous('GET', '/token', { token })).status, 200, 'staged only')
+  test.equal((await anonymous('GET', '/token', { token })).status, 200, 'only staged')
   await done('PUT', '/services/apply')
   test.equal((await anonymous('GET', '/token', { token })).status, 401)
   test.match(await login('alice'), { status: 403, json: { code: 'USER_DISABLED' } })
-  test.equal((await login('alice', 'wrong')).json.code, 'INVALID_CREDENTIALS', 'which only the right password is told')
+  test.equal(
+    (await login('alice', 'wrong')).json.code,
+    'INVALID_CREDENTIALS',
+    'only the right password gets that reason',
+  )
   await done('PUT', `/radius/users/${id}`, { disabled: false })
   await done('PUT', '/services/apply')
   test.equal((await login('alice')).status, 200)
 })
 
-t.test('deleted: logged out after apply, and made anew at the next login', { skip }, async (test) => {
+t.test('deleted: logged out after apply, and created again at the next login', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const { login, done, anonymous } = await daemon(test, [host])
   const { token } = (await login('alice')).json.data
@@ -147,14 +151,14 @@ t.test('all servers are down: local users still log in', { skip }, async (test) 
   for (const { status } of await Promise.all(waiting)) test.ok(status === 401 || status === 429, `${status}`)
 })
 
-t.test('switched off: nobody is asked', { skip }, async (test) => {
+t.test('switched off: no server is asked', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const { login, configure } = await daemon(test, [host])
   await configure({ enabled: false })
   test.equal((await login('alice')).json.code, 'INVALID_CREDENTIALS')
 })
 
-t.test('POST /radius/config/test tells how far a login gets, and leaves nothing behind', { skip }, async (test) => {
+t.test('POST /radius/config/test reports how far a login gets, and leaves nothing behind', { skip }, async (test) => {
   const signing = await freeradius(test)
   const old = await freeradius(test, { signs: false })
   const { done } = await daemon(test, [signing.host])
@@ -172,7 +176,7 @@ t.test('POST /radius/config/test tells how far a login gets, and leaves nothing 
     ok: false,
     message: /another shared secret/,
   })
-  // Its answer has to come within this time, which is waited to its end.
+  // Its answer has to arrive within this time, which is waited out in full.
   test.match(await tested({ hosts: [old.host], timeout: 5, retries: 0 }), {
     stage: 'connect',
     message: /without Message-Authenticator/,

@@ -13,12 +13,12 @@ const skip = (await freeradiusObstacle()) ?? false
 const client = () => new RadiusClient({ log: silentLog })
 /** Patient enough for a busy machine. */
 const PATIENT = { timeout: 20, retries: 1 }
-/** The same where it is waited to its end. */
+/** For waits that run to their end. */
 const IN_TIME = { timeout: 5 }
 const PASSWORD = 'correct horse'
 
 for (const authProtocol of RADIUS_PROTOCOLS) {
-  t.test(`${authProtocol}: accepted with what the server says of groups, or refused`, { skip }, async (test) => {
+  t.test(`${authProtocol}: accepted with the groups that the server names, or refused`, { skip }, async (test) => {
     const { host } = await freeradius(test)
     const config = radiusConfig([host], { ...PATIENT, authProtocol })
     const accepted = await client().ask(config, 'alice', PASSWORD)
@@ -53,7 +53,7 @@ t.test('a domain before the name', { skip }, async (test) => {
   }
 })
 
-t.test('a wrong shared secret: FreeRADIUS keeps silent, and nobody comes in', { skip }, async (test) => {
+t.test('a wrong shared secret: FreeRADIUS stays silent, and no login succeeds', { skip }, async (test) => {
   const { host } = await freeradius(test)
   const config = radiusConfig([{ ...host, sharedSecret: 'another' }])
   test.match(await client().ask(config, 'alice', PASSWORD), {
@@ -84,16 +84,16 @@ t.test('two servers: by priority, and the second when the first is silent or gon
     outcome: 'accepted',
     attempts: [{ port: first.host.port }],
   })
-  test.match(await asked.ask(config, 'alice', PASSWORD), { outcome: 'refused' }, 'what the first says is final')
+  test.match(await asked.ask(config, 'alice', PASSWORD), { outcome: 'refused' }, "the first server's answer is final")
   await first.stop()
   const over = await asked.ask(config, 'alice', PASSWORD)
   test.match(over, { outcome: 'accepted', attempts: [{ outcome: 'unreachable' }, { port: second.host.port }] })
   const silent = radiusConfig([await silentHost(test), second.host], IN_TIME)
   test.match(await asked.ask(silent, 'alice', PASSWORD), { outcome: 'accepted', attempts: [{ outcome: 'silent' }, {}] })
-  test.equal((await asked.ask(silent, 'alice', PASSWORD)).attempts.length, 1, 'the silent one is asked last now')
+  test.equal((await asked.ask(silent, 'alice', PASSWORD)).attempts.length, 1, 'the silent one is now asked last')
 })
 
-t.test('IPv6, and a name that has addresses of both families', { skip }, async (test) => {
+t.test('IPv6, and a name with addresses of both families', { skip }, async (test) => {
   const { host } = await freeradius(test, { address: '::1' })
   const config = radiusConfig([host], PATIENT)
   test.match(await client().ask(config, 'alice', PASSWORD), { outcome: 'accepted', attempts: [{ address: '::1' }] })

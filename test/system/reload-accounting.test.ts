@@ -11,7 +11,7 @@ const RELOAD_EVERY_MS = 2_000
 const LOST_MAX = 0.0001
 const FIGURES = ['connections', 'received_bytes', 'sent_bytes'] as const
 
-/** What the archive has of one frontend in [from, to): sums of the seconds, and how many of them it does not know. */
+/** Returns the archived values of one frontend in [from, to): sums of the seconds, and the number of unknown ones. */
 async function archived(daemon: Daemon, id: string, from: number, to: number) {
   const path = `/${daemon.node}/layer7proxy/stats/frontends/${id}/history?start=${from}&end=${to}&resolution=1`
   const { series, resolution } = await daemon.data('GET', path)
@@ -26,9 +26,8 @@ async function archived(daemon: Daemon, id: string, from: number, to: number) {
 }
 
 /**
- * The daemon stands still for longer than the rest of a poll, again and again, and mostly in the middle of one. Three
- * polls come between, of which a busy machine may lose two: what happens while none has answered for five seconds is
- * unknown.
+ * Suspends the daemon repeatedly for longer than the rest of a poll, mostly in the middle of one. Three polls come
+ * between, of which a busy machine may lose two: after five seconds without an answer, counts are unknown.
  */
 async function standStill({ pid }: Daemon, signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
@@ -40,7 +39,7 @@ async function standStill({ pid }: Daemon, signal: AbortSignal): Promise<void> {
   }
 }
 
-// Run by itself, the file has a deadline of its own.
+// Run alone, the file has its own deadline.
 t.setTimeout(2 * (SECONDS + 660) * 1000)
 
 for (const stands of [false, true])
@@ -57,7 +56,7 @@ for (const stands of [false, true])
       const backend = await daemon.data('POST', '/layer7proxy/backends', {
         name: 'be',
         mode: 'tcp',
-        // A session that HAProxy gives up has bytes that were sent and never taken.
+        // A session that HAProxy abandons has bytes that were sent and never read.
         timeoutConnect: 60,
         reals: [{ ripId: rip.id }],
         healthCheck: { type: 'none' },
@@ -93,7 +92,7 @@ for (const stands of [false, true])
         (text) => !/# old workers\n\d/.test(text),
       )
       await sleep(2_500)
-      // What HAProxy takes and cannot hand on, because the origin has no time, it has counted all the same.
+      // HAProxy counts sessions that it accepts and cannot pass on, because the origin is too busy.
       const { connections, sent_bytes, received_bytes } = load.counted
       const truths = { connections, received_bytes: sent_bytes, sent_bytes: received_bytes }
       const read = () => archived(daemon, id, from, Math.floor(Date.now() / 1000))

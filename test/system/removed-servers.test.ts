@@ -6,7 +6,7 @@ import { freePort } from '../fixtures/traffic.ts'
 
 const ROUNDS = 10
 
-/** Counts the connections that it takes, and says one word on each. */
+/** Counts its connections, and sends one word on each. */
 async function countingOrigin(test: Test) {
   const origin = { port: 0, taken: 0 }
   const server = createServer((socket) => {
@@ -20,7 +20,7 @@ async function countingOrigin(test: Test) {
   return origin
 }
 
-/** One connection to its end; whether it was served. */
+/** Uses one connection to its end; returns whether it was served. */
 async function served(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
@@ -29,7 +29,7 @@ async function served(port: number): Promise<boolean> {
   return text === 'served\n'
 }
 
-t.test('a server that is taken out while it serves loses nothing of what it counted', async (test) => {
+t.test('a server that is removed while it serves loses none of its counts', async (test) => {
   const daemon = await daemonFixture(test)
   const id = async (path: string, body: object) => (await daemon.data('POST', path, body)).id as string
   const [stays, goes] = [await countingOrigin(test), await countingOrigin(test)]

@@ -17,8 +17,8 @@ import { namespace, type Namespace, namespaceObstacle } from './network-namespac
 import { UNSAFE_DPKG } from './packaged-machine.ts'
 
 /**
- * Two nodes from their packages, under systemd: the cluster, an update of both while a client asks through the floating
- * IP, and the end of a member. Two are the harder case: neither is a majority without the other. With
+ * Two nodes from their packages, under systemd: the cluster, an update of both while a client sends requests to the
+ * floating IP, and the end of a member. Two are the harder case: neither is a majority without the other. With
  * `FULCRUM_TEST_ROLLING_NODES=3` it is the update alone, of so many; `FULCRUM_TEST_ROLLING_RATE` connections a second.
  */
 
@@ -26,16 +26,16 @@ const NODES = Number(process.env['FULCRUM_TEST_ROLLING_NODES'] ?? 2)
 
 const FLOATING = '10.79.0.100'
 const ASK_EVERY_MS = 1_000 / Number(process.env['FULCRUM_TEST_ROLLING_RATE'] ?? 50)
-/** Whoever is told nothing tries again after a second, as kernels do, and is answered. */
+/** A client that gets no answer tries again after a second, as kernels do, and is answered. */
 const PATIENCE_MS = 2_500
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
-/** What systemd says of its confinement, in tenths; less is better. */
+/** systemd's rating of the confinement, in tenths; lower is better. */
 const EXPOSURES = { 'fulcrum-etcd': 16, 'fulcrum-vrrp': 35 }
 const BEGINNINGS = 'journalctl -u fulcrum -o cat --no-pager | grep -c Documentation'
 const PIDS = `systemctl show -P MainPID haproxy fulcrum-vrrp ${NODES > 2 ? 'fulcrum-etcd' : ''}`
 const CLUSTER = '/var/lib/fulcrum/cluster'
 const DATA = `stat -c %i ${CLUSTER}/etcd/member/snap/db`
-/** A member that stops, and starts with what one that ran as root has left. */
+/** Stops a member, and starts it with the files of one that ran as root. */
 const OF_ROOT = `systemctl stop fulcrum fulcrum-etcd && chown -R root:root ${CLUSTER} &&
   chmod 0700 ${CLUSTER} && chmod 0600 ${CLUSTER}/*.* && systemctl start fulcrum`
 const CLIENT = fileURLToPath(new URL('../labs/vrrp-client.ts', import.meta.url))
@@ -71,7 +71,7 @@ async function logIn(node: Node): Promise<void> {
   })
 }
 
-/** As packages were before etcd had an account of its own. */
+/** As in packages from before etcd had its own account. */
 const etcdOfRoot = (file: string, version: string) =>
   renumbered(file, version, (change) => {
     const unit = 'lib/systemd/system/fulcrum-etcd.service'
@@ -82,13 +82,13 @@ const etcdOfRoot = (file: string, version: string) =>
 
 interface Ground {
   readonly lan: Namespace
-  /** With the packages, once they are built. */
+  /** Of the packages, once they are built. */
   readonly folder: string
   readonly files: Promise<readonly string[]>
   readonly etcd: string
 }
 
-/** A node that has formed or joined a cluster puts itself together anew, and is reached by nobody for a moment. */
+/** A node that has formed or joined a cluster restarts itself, and is unreachable for a moment. */
 async function begunAnew(node: Node): Promise<void> {
   await until('new beginning', async () => Number(await shell(node, BEGINNINGS)) > 1)
   await logIn(node)
@@ -114,9 +114,9 @@ async function startNode(test: Test, { lan, folder, files, etcd }: Ground, numbe
   await files
   const { exitCode, stdout, stderr } = await machine.run('dpkg', '-i', `/srv/repository/fulcrum_${OLD}_amd64.deb`)
   if (exitCode !== 0) throw new Error(stdout + stderr)
-  // Debian 12 has an older one; this is what trials use.
+  // Debian 12 has an older one; this is the version of trials.
   await shell(node, 'cp /mnt/etcd/etcd /usr/bin/etcd')
-  // As a unit: whatever is entered from outside would hold up the end of the machine.
+  // As a unit: a process entered from outside would delay the end of the machine.
   await machine.run('systemd-run', '--quiet', '--unit=origin', NODE_PROGRAM, '-e', ORIGIN)
   node.password = await shell(node, 'cat /var/lib/fulcrum/first-password')
   await logIn(node)
@@ -149,7 +149,7 @@ interface Shown {
 const nodesOf = async (node: Node): Promise<readonly Shown[]> =>
   ((await data(node, 'GET', '/cluster')) as { readonly nodes: readonly Shown[] }).nodes
 
-/** All are there, vote, and are worked on by nobody. */
+/** All nodes are there, vote, and are not in maintenance. */
 const areWell = (node: Node) =>
   until('health', async () => {
     const seen = await nodesOf(node).catch(() => [])
@@ -158,7 +158,7 @@ const areWell = (node: Node) =>
     )
   })
 
-/** A site at a floating IP that all may have, whose id is answered. */
+/** A site at a floating IP that any node may have; returns the id of the floating IP. */
 async function serve(left: Node, others: readonly Node[]): Promise<string> {
   const assignedInterfaces = []
   for (const { api, id } of [left, ...others]) {
@@ -187,7 +187,7 @@ async function serve(left: Node, others: readonly Node[]): Promise<string> {
 const holderOf = async (node: Node): Promise<string | undefined> =>
   (await nodesOf(node).catch(() => [])).find(({ floatingIps }) => floatingIps.includes(FLOATING))?.name
 
-/** What vrrp-client.ts says in the end. */
+/** Final report of vrrp-client.ts. */
 interface Asked {
   readonly longest_ms: number
   readonly answers: number
@@ -196,7 +196,7 @@ interface Asked {
   readonly rate: number
 }
 
-/** A client in this network, which asks all the time, on a busy machine as well: what is seen is of the nodes. */
+/** A client in this network that sends requests all the time, even on a busy machine: gaps come from the nodes. */
 function ask(test: Test, lan: Namespace) {
   const argv = ['--no-warnings', CLIENT, `http://${FLOATING}/`, String(ASK_EVERY_MS), String(PATIENCE_MS)]
   const client = spawn('nsenter', [`--net=/run/netns/${lan.name}`, 'chrt', '--rr', '10', process.execPath, ...argv])
@@ -211,7 +211,7 @@ function ask(test: Test, lan: Namespace) {
   }
 }
 
-/** Resolves when it has ended, on a node whose daemon ends meanwhile. */
+/** Resolves when the job has ended, on a node whose daemon ends meanwhile. */
 async function jobEnd(node: Node, id: string, look: () => Promise<void>): Promise<Job | undefined> {
   let job: Job | undefined
   await until('end of the job', async () => {
@@ -241,7 +241,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
   await data(left, 'PUT', `/fips/${fip}/move`, { nodeId: left.id })
   await publish(folder, 'one', 'Test', await files)
 
-  await t.test('units are as closed as they can be, and Debian’s own etcd stays away', async (t) => {
+  await t.test('units are confined as far as possible, and Debian’s own etcd stays off', async (t) => {
     for (const [unit, exposure] of Object.entries(EXPOSURES)) {
       t.equal(await shell(left, `systemd-analyze verify ${unit}.service 2>&1`), '')
       const words = ['systemd-analyze', 'security', `--threshold=${exposure}`, '--no-pager', `${unit}.service`]
@@ -252,11 +252,11 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
     t.equal(await shell(left, 'systemctl show -P ConditionResult etcd'), 'no')
   })
 
-  await t.test('all are updated while a client asks', async (t) => {
+  await t.test('all are updated while a client sends requests', async (t) => {
     const before = await Promise.all(nodes.map((node) => shell(node, PIDS)))
     const client = ask(t, lan)
     await client.begun
-    // It is led by the node that is updated on the way, and has the address.
+    // The job is led by the node that is updated on the way, and has the address.
     const { status, job, text } = await left.api.request('PUT', '/services/webui/update')
     t.equal(status, 202, text)
     const most = { maintained: 0 }
@@ -275,16 +275,16 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
     t.comment(`${answers} answered (${Math.round(rate)} a second), ${failed} not, at ${times} times`)
     t.comment(`at the most ${Math.round(longest_ms)} ms without an answer`)
     t.ok(answers > 100)
-    t.ok(failed * ASK_EVERY_MS < 3_000, 'what a move of the address cuts')
-    t.ok(times <= 1, 'the last node is the one that has the address')
+    t.ok(failed * ASK_EVERY_MS < 3_000, 'connections cut by a move of the address')
+    t.ok(times <= 1, 'the last node is the holder of the address')
     const after = await Promise.all(nodes.map((node) => shell(node, PIDS)))
-    t.same(after, before, 'HAProxy and what moves addresses are the same processes')
+    t.same(after, before, 'HAProxy and the processes that move addresses are the same')
     t.not(await holderOf(left), 'lb1')
   })
 
-  await t.test('members of etcd run by an account of their own, also with data that were root’s', async (t) => {
+  await t.test('etcd members run under their own account, also with data owned by root', async (t) => {
     for (const node of nodes) {
-      // Each of two has had a new member since; of more, those from before go on until they start anew.
+      // Each of two has had a new member since; of more, the old ones continue until they restart.
       if (NODES > 2) {
         t.match(await shell(node, 'cat /proc/$(pgrep -x etcd)/status'), /^Uid:\t0\t/m)
         t.equal(await shell(node, `stat -c '%a %G' ${CLUSTER}/peer-key.pem`), '640 fulcrum-etcd', 'readable before')
@@ -302,7 +302,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
 
   if (NODES > 2) return undefined
 
-  await t.test('a new start of a daemon is no reason to move an address', async (t) => {
+  await t.test('a restart of a daemon does not move an address', async (t) => {
     const moves = () => shell(right, 'journalctl -u fulcrum-vrrp -o cat --no-pager | grep -c Entering')
     const before = await moves()
     await shell(right, 'systemctl restart fulcrum')
@@ -310,10 +310,10 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
     t.equal(await moves(), before)
   })
 
-  await t.test('before a halt the other node has the address, and goes on alone', async (t) => {
+  await t.test('before a halt the other node has the address, and continues alone', async (t) => {
     const client = ask(t, lan)
     await client.begun
-    // One that is refused would be waited for below.
+    // A refused halt would make the wait below time out.
     await data(left, 'PUT', `/${right.id}/system/halt?drain=0`)
     t.equal(await right.machine.ended, 0)
     await left.api.create('/ipvsDirector/rips', { name: 'alone', ip: '127.0.0.1', port: 18_081 })
@@ -325,7 +325,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
     t.match([refused.status, refused.text], [409, /lb2 is in maintenance[^"]*force=true/])
   })
 
-  await t.test('a purge leaves nothing, and says what is left to do', async (t) => {
+  await t.test('a purge leaves nothing, and reports the remaining work', async (t) => {
     const { stdout } = await left.machine.run('dpkg', '--purge', 'fulcrum')
     t.ok(stdout.includes(`DELETE /api/v1/cluster/nodes/${left.id}`), stdout)
     const found = `find / -xdev -iname '*fulcrum*' -not -path '/srv/*' -not -path '/proc/*' -not -path '/sys/*'`

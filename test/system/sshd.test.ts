@@ -9,7 +9,7 @@ const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
 const CONFIG = '/etc/ssh/sshd_config'
 const HEAD = '# Written by Fulcrum; changes to this file are lost. Use the API instead.'
 const API_PORT = 9443
-/** Where something else listens. */
+/** A port of another program. */
 const TAKEN = 7022
 
 t.setTimeout(1_800_000)
@@ -24,7 +24,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     t.equal((await put(body)).status, 200)
     return apply()
   }
-  /** What a client is told first; '' when nobody listens. */
+  /** First line for a client; '' when nothing listens. */
   const banner = (port: number) =>
     output('bash', '-c', `exec 2>/dev/null; read -rt 60 line < /dev/tcp/127.0.0.1/${port}; echo "$line"`)
   const answers = async (port: number) => (await banner(port)).startsWith('SSH-2.0-')
@@ -33,13 +33,13 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
   const pid = () => output('systemctl', 'show', '-P', 'MainPID', 'ssh')
   const file = () => output('cat', FRAGMENT)
 
-  await t.test('is left as it was found until something about it is applied', async (t) => {
+  await t.test('is left as found until a change to it is applied', async (t) => {
     t.strictSame(await ports(), ['port 22'])
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1)
     t.match((await api.request('GET', path)).data, { sshPort: 22, sshEnabled: true, apiPort: API_PORT })
   })
 
-  await t.test('another port of the API is not its matter, whatever it is like', async (t) => {
+  await t.test('another port of the API does not concern it, whatever its state', async (t) => {
     const found = `${await output('cat', CONFIG)}\n`
     await write(CONFIG, `${found}Port 22\nPort 2022\n`)
     await machine.run('systemctl', 'disable', 'ssh')
@@ -63,7 +63,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await until('sshd as it was', () => answers(22))
   })
 
-  await t.test('a first port that somebody else has: sshd is back where it was', async (t) => {
+  await t.test('a first port that another program uses: sshd is back in its old state', async (t) => {
     machine.start(
       'bash',
       '-c',
@@ -72,7 +72,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await until('listener', async () => (await output('ss', '-Hltn', `sport = :${TAKEN}`)) !== '')
     const { status, text } = await set({ sshPort: TAKEN })
     t.equal(status, 502, text)
-    // The reload itself fails when sshd ends fast enough for systemd to see it.
+    // The reload itself fails when sshd ends fast enough for systemd to notice.
     t.match(text, /wait until sshd listens on port 7022|let sshd read its settings/)
     await until('sshd where it was', () => answers(22))
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
@@ -80,7 +80,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await discard()
   })
 
-  await t.test('an apply that nobody confirms: the machine is as it was found', async (t) => {
+  await t.test('an apply that is not confirmed: the machine is as found', async (t) => {
     t.equal((await put({ sshPort: 2222 })).status, 200)
     const { status, text } = await api.request('PUT', '/services/apply', { confirmWithin: 20 })
     t.equal(status, 200, text)
@@ -96,7 +96,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     t.ok(await answers(22))
   })
 
-  await t.test('another port is answered after apply, the old one is not, and sessions go on', async (t) => {
+  await t.test('another port answers after apply, the old one does not, and sessions stay', async (t) => {
     const key =
       'mkdir -pm 700 .ssh && ssh-keygen -qt ed25519 -N "" -f .ssh/id_ed25519 && cp .ssh/id_ed25519.pub .ssh/authorized_keys'
     await machine.run('su', '-', '-c', key)
@@ -105,7 +105,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await until('session', async () => (await session()) !== '')
     const before = await session()
     t.equal((await put({ sshPort: 2222 })).status, 200)
-    t.ok(await answers(22), 'staged only')
+    t.ok(await answers(22), 'only staged')
     t.strictSame(await ports(), ['port 22'])
     const { status, text } = await apply()
     t.equal(status, 200, text)
@@ -118,7 +118,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     t.match((await api.request('GET', path)).data, { sshPort: 2222, sshEnabled: true })
   })
 
-  await t.test('a port that is taken is refused beforehand', async (t) => {
+  await t.test('a port in use is refused beforehand', async (t) => {
     const before = await pid()
     const { status, text } = await set({ sshPort: TAKEN })
     t.equal(status, 422, text)
@@ -137,7 +137,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     },
     { name: 'a line that sshd does not know', line: 'Nonsense yes', said: /Bad configuration option: Nonsense/ },
   ]) {
-    await t.test(`${name} in sshd_config: nothing changes, and the reason is told`, async (t) => {
+    await t.test(`${name} in sshd_config: nothing changes, and the reason is reported`, async (t) => {
       const found = `${await output('cat', CONFIG)}\n`
       await write(CONFIG, `${found}${line}\n`)
       const { status, text } = await set({ sshPort: 2200 })
@@ -156,7 +156,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     })
   }
 
-  await t.test('the line may stand there twice', async (t) => {
+  await t.test('the line may occur twice', async (t) => {
     const found = `${await output('cat', CONFIG)}\n`
     await write(CONFIG, `${found}Port 2200\n`)
     const { status, text } = await set({ sshPort: 2200 })
@@ -165,7 +165,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await write(CONFIG, found)
   })
 
-  await t.test('a restart of the daemon leaves an sshd alone that is as it should be', async (t) => {
+  await t.test('a restart of the daemon leaves a correct sshd alone', async (t) => {
     const reloads = async () =>
       (await output('journalctl', '-u', 'ssh', '-o', 'cat', '--no-pager')).match(/SIGHUP/g)?.length
     const before = { pid: await pid(), reloads: await reloads() }
@@ -187,7 +187,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     t.match((await api.request('GET', path)).data, { sshPort: 2200, sshEnabled: false })
   })
 
-  await t.test('not installed: switching it on is refused with what to do, and changes nothing', async (t) => {
+  await t.test('not installed: enabling it is refused with what to do, and changes nothing', async (t) => {
     await machine.run('mv', '/usr/sbin/sshd', '/usr/sbin/sshd.away')
     const { status, text } = await set({ sshEnabled: true })
     t.equal(status, 501, text)
@@ -196,7 +196,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await machine.run('mv', '/usr/sbin/sshd.away', '/usr/sbin/sshd')
   })
 
-  await t.test('on again, while the folder that sshd needs is gone', async (t) => {
+  await t.test('on again, while the folder that sshd needs is missing', async (t) => {
     await machine.run('rm', '-rf', '/run/sshd')
     const { status, text } = await apply()
     t.equal(status, 200, text)

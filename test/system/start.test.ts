@@ -41,7 +41,7 @@ t.test('bad settings end with exit code 2 and one line', async (test) => {
   }
 })
 
-t.test('--help tells the options', async (test) => {
+t.test('--help lists the options', async (test) => {
   const { code, stdout } = await run(['--help'])
   test.equal(code, 0)
   test.match(stdout, /--state DIR/)
@@ -67,7 +67,7 @@ t.test('a second daemon on the same state folder or port is refused with a clear
 t.test('--check verifies the stores of a stopped daemon, and is refused while one runs', async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'a', ip: '127.0.0.1', port: 1 })
-  // Waits for what the start does by itself: a HAProxy that is just being started would outlive the test.
+  // Waits for the daemon's own apply at its start: a HAProxy that is just being started would outlive the test.
   await daemon.data('PUT', '/services/apply')
   const args = ['--state', daemon.state, '--check']
   test.match(await run(args), { code: 1, stderr: /another daemon is using/ })
@@ -98,7 +98,7 @@ function readIfThere(file: string): string {
 }
 
 t.test(
-  'a made-up password is printed once and stored nowhere; nothing in the state folder is for others',
+  'a generated password is printed once and stored nowhere; no other user can read the state folder',
   async (test) => {
     const state = temporaryFolder(test, 'first')
     const start = async () => {
@@ -161,7 +161,7 @@ t.test('a password that a failed start never showed is replaced by the next star
   await once(child, 'close')
 })
 
-t.test('the demonstration moves figures and history, and one call removes it', async (test) => {
+t.test('the demonstration changes figures and history, and one call removes it', async (test) => {
   const daemon = new Daemon(temporaryFolder(test, 'demo'), ['--demo', '--http', `127.0.0.1:${await freePort()}`])
   test.teardown(() => daemon.end())
   await daemon.start()
@@ -181,7 +181,7 @@ t.test('the demonstration moves figures and history, and one call removes it', a
     series.sessionRate.some((rate: number | null) => rate !== null && rate > 0),
   )
 
-  // Somebody else's pending change is not applied along with the removal.
+  // The removal does not apply another user's pending change.
   await daemon.data('POST', '/rbac/groups', { id: 'mine', name: 'mine' })
   test.equal((await daemon.call('DELETE', '/demo')).status, 200)
   test.same(await daemon.data('GET', '/layer7proxy/frontends'), [])

@@ -8,7 +8,7 @@ import { serving } from './serving-daemon.ts'
 type Values = Record<string, unknown>
 type Layer = Record<string, Values[]>
 
-/** Follows a stream, and puts together what it tells. */
+/** Follows a stream, and assembles its events. */
 class Follower {
   readonly state: Record<string, Layer> = {}
   readonly events: string[] = []
@@ -67,13 +67,13 @@ class Follower {
   }
 }
 
-/** What passes by itself is not told each second. */
+/** Counters of elapsed time are not sent each second. */
 const still = (layer: Layer | undefined) =>
   Object.fromEntries(
     Object.entries(layer ?? {}).map(([list, objects]) => [list, objects.map((one) => ({ ...one, lastChange: 0 }))]),
   )
 
-t.test('what a stream tells, put together, is what live answers tell', { timeout: 1_800_000 }, async (test) => {
+t.test('the assembled events of a stream match live answers', { timeout: 1_800_000 }, async (test) => {
   const { daemon, port, served } = await serving(test)
   await served()
   const token = await daemon.login()
@@ -93,7 +93,7 @@ t.test('what a stream tells, put together, is what live answers tell', { timeout
     (count) => Number(count) >= 9,
   )
   await until('the same as live', () => isSame(follower), Boolean)
-  test.same(new Set(follower.events.slice(1)), new Set(['changed']), 'the whole state came once')
+  test.same(new Set(follower.events.slice(1)), new Set(['changed']), 'the whole state was sent once')
 
   const { id } = (await daemon.data('GET', '/layer7proxy/frontends'))[0]
   const one = new Follower(test, daemon, token, `?ids=${id}`)

@@ -8,12 +8,12 @@ export interface Counted {
   sent_bytes: number
 }
 
-/** First byte of a connection: what it wants. */
+/** First byte of a connection: the kind of service. */
 const SHORT = 's'
 const LONG = 'l'
 const CHUNK = Buffer.alloc(4096, 'x')
 const STREAM_EVERY_MS = 50
-/** As long as the kernel lets it be. */
+/** As long as the kernel allows. */
 const BACKLOG = 4_096
 
 /**
@@ -46,7 +46,7 @@ export async function countingOrigin(t: {
     socket.on('error', () => clearInterval(timer))
     socket.on('close', () => open.delete(socket))
   })
-  // Where this process has no time for a while, all of them wait in its queue: beyond it the kernel resets some.
+  // While this process is too busy, all of them wait in its queue: the kernel resets those that do not fit.
   server.listen({ port: 0, host: '127.0.0.1', backlog: BACKLOG })
   await once(server, 'listening')
   counted.port = (server.address() as AddressInfo).port
@@ -57,7 +57,7 @@ export async function countingOrigin(t: {
   return counted
 }
 
-/** Short connections at a rate, and long ones of some seconds that stream in both directions, until `stop`. */
+/** Opens short connections at a rate, and long ones of some seconds that stream in both directions, until `stop`. */
 export function startLoad(port: number, { perSecond, streams }: { perSecond: number; streams: number }) {
   const counted: Counted = { connections: 0, received_bytes: 0, sent_bytes: 0 }
   const failures: string[] = []

@@ -30,7 +30,7 @@ t.test('the unit starts what `npm start` starts', (t) => {
   const started = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(/\s+/) ?? []
   const command = ['/opt/fulcrum/systemd/notify-exec', NODE, ...words.slice(words.indexOf('node') + 1)]
   t.strictSame(started, command)
-  t.match(unit, /\nEnvironment=FULCRUM_PROFILE=appliance\nEnvironmentFile=/, 'the file may say otherwise')
+  t.match(unit, /\nEnvironment=FULCRUM_PROFILE=appliance\nEnvironmentFile=/, 'the file may override it')
   for (const variable of words.slice(0, words.indexOf('exec')))
     t.ok(unit.includes(`\nEnvironment=${variable}\n`), variable)
   t.end()
@@ -59,15 +59,15 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
   const restarted = (pid: string) =>
     until('new daemon', async () => !['0', pid].includes(await daemonPid()) && (await answers()))
 
-  await t.test('starts, says so to systemd, and answers', async (t) => {
+  await t.test('starts, notifies systemd, and answers', async (t) => {
     await machine.run('cp', '/opt/fulcrum/systemd/fulcrum.service', '/etc/systemd/system/')
     await write('/etc/systemd/system/fulcrum.service.d/test.conf', WATCHDOG)
     const verified = await machine.run('systemd-analyze', 'verify', 'fulcrum.service')
-    t.equal(verified.stderr, '', 'systemd has nothing to say about the unit')
+    t.equal(verified.stderr, '', 'systemd has no complaint about the unit')
     await machine.run('systemctl', 'daemon-reload')
     const started = await machine.run('systemctl', 'enable', '--now', 'fulcrum')
     t.equal(started.exitCode, 0, output(started))
-    t.ok(await answers(), 'the API answers as soon as systemd calls the unit started')
+    t.ok(await answers(), 'the API answers as soon as systemd considers the unit started')
     t.equal(output(await machine.run('systemctl', 'is-active', 'fulcrum')), 'active')
     t.match(await property('fulcrum', 'StatusText'), /version \d/)
     const file = async (path: string) => output(await machine.run('stat', '-L', '-c', '%d:%i', path))
@@ -80,8 +80,8 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     const mode = await machine.run('stat', '-c', '%a %U', '/var/lib/fulcrum')
     t.equal(output(mode), '700 root')
     const readable = await machine.run('find', '/var/lib/fulcrum', '/var/cache/fulcrum', '-perm', '/077')
-    t.equal(output(readable), '', 'nothing in its folders is for others')
-    t.not(output(await machine.run('ls', '/var/cache/fulcrum')), '', 'prepared code is kept')
+    t.equal(output(readable), '', 'no other user can read its folders')
+    t.not(output(await machine.run('ls', '/var/cache/fulcrum')), '', 'prepared code is stored')
     const asked = ['runuser', '-u', 'haproxy', '--', 'test', '-w', '/run/fulcrum/acme.sock'] as const
     // The daemon answers before it opens this socket.
     await until('HAProxy reaches it with what CAs ask', async () => (await machine.run(...asked)).exitCode === 0)
@@ -94,7 +94,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal((bounding >> CAP_SYS_ADMIN) & 1n, 0n)
   })
 
-  await t.test('threads begin with the system calls that the unit leaves', async (t) => {
+  await t.test('threads start with the system calls that the unit allows', async (t) => {
     const unit = readFileSync(`${PROJECT}/systemd/fulcrum.service`, 'utf8')
     const filters = Array.from(unit.matchAll(/^SystemCall.*$/gm), ([line]) => `--property=${line}`)
     const thread = `import { getPriority } from 'node:os'; import { workerData } from 'node:worker_threads'
@@ -107,12 +107,12 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
       const { stdout, stderr } = await machine.run('systemd-run', ...words, imports + script)
       return `${stdout}${stderr}`.trim().split('\n')
     }
-    t.same(await begun(filters), ['0', '0', '0', '10', '0'], 'the one that writes metrics goes behind the others')
+    t.same(await begun(filters), ['0', '0', '0', '10', '0'], 'the metrics writer has a lower priority')
     const without = filters.map((line) => line.replace(' setpriority', ''))
-    t.same(await begun(without), ['0', '0', '0', '0', '0'], 'and begins also where it may not')
+    t.same(await begun(without), ['0', '0', '0', '0', '0'], 'and starts even where that is forbidden')
   })
 
-  await t.test('a deadline ends what runs outside of the unit as well', async (t) => {
+  await t.test('a deadline also ends programs that run outside of the unit', async (t) => {
     const script = `const { runProgram } = await import('/opt/fulcrum/workers/host/linux-host.ts')
       const outside = { isUnconfined: true }
       const quick = await runProgram(['sh', '-c', 'exit 7'], 60_000, outside)
@@ -127,8 +127,8 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     const origin = `require('node:http').createServer((_, r) => r.end('origin')).listen(${ORIGIN_PORT}, '127.0.0.1')`
     machine.start(NODE, '-e', origin)
     const password = output(await machine.run('cat', FIRST_PASSWORD))
-    t.equal((await api.logIn('admin@localhost', password)).status, 200, 'with the password of the file')
-    t.not((await machine.run('test', '-e', FIRST_PASSWORD)).exitCode, 0, 'which is gone now')
+    t.equal((await api.logIn('admin@localhost', password)).status, 200, 'with the password in the file')
+    t.not((await machine.run('test', '-e', FIRST_PASSWORD)).exitCode, 0, 'which is deleted now')
     const before = await haproxyPid()
     const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: ORIGIN_PORT })
     const backendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
@@ -146,7 +146,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(await haproxyPid(), before, 'reloaded, not restarted')
     const sessions = async () =>
       output(await machine.run('grep', '-c', ' 03 .* /run/haproxy/admin.sock', '/proc/net/unix'))
-    // The confinement allows it, and the workers of the configurations before were let go.
+    // The confinement allows it, and the workers of earlier configurations were released.
     await until('one witness, of the worker that serves', async () => (await sessions()) === '1')
   })
 
@@ -167,11 +167,11 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.ok(traffic.served > 5)
     t.equal(output(await machine.run('cat', '/etc/haproxy/haproxy.cfg')), config)
     const { status, data } = await api.request('GET', '/layer7proxy/frontends')
-    t.equal(status, 200, 'the session goes on')
+    t.equal(status, 200, 'the session is still valid')
     t.match(data, [{ name: 'web' }])
   })
 
-  await t.test('a hung daemon is killed by the watchdog and started again', async (t) => {
+  await t.test('a hung daemon is killed by the watchdog and restarted', async (t) => {
     const before = { daemon: await daemonPid(), haproxy: await haproxyPid() }
     await signalDaemon('STOP')
     await restarted(before.daemon)
@@ -180,7 +180,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(await fetchFrontend(), 'origin')
   })
 
-  await t.test('a killed daemon is started again', async (t) => {
+  await t.test('a killed daemon is restarted', async (t) => {
     const before = { daemon: await daemonPid(), haproxy: await haproxyPid() }
     await signalDaemon('KILL')
     await restarted(before.daemon)
@@ -189,7 +189,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal((await api.request('GET', '/layer7proxy/frontends')).status, 200)
   })
 
-  await t.test('a worker of haproxy.service that hangs is replaced by the confined daemon', async (t) => {
+  await t.test('a hanging worker of haproxy.service is replaced by the confined daemon', async (t) => {
     const before = await haproxyPid()
     const worker = output(await machine.run('pgrep', '-n', '-P', before))
     t.match(worker, /^\d+$/)
@@ -200,12 +200,12 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
       HEALED_MS,
     )
     await until('traffic', async () => (await fetchFrontend()) === 'origin')
-    t.equal(await haproxyPid(), before, 'its master goes on')
+    t.equal(await haproxyPid(), before, 'its master continues')
     const said = `a worker of HAProxy (process ${worker}) did not answer for 3 s and was killed`
     await until('what the journal says', async () => (await journal()).includes(said))
   })
 
-  await t.test('the journal holds no secret: it says where the one-time password is', async (t) => {
+  await t.test('the journal holds no secret: it names the file of the one-time password', async (t) => {
     const text = await journal()
     t.strictSame(text.match(/password.*/gi), [`Password       in ${FIRST_PASSWORD} until the first login`])
     t.notMatch(text, /PRIVATE KEY|\$argon2/)
@@ -218,14 +218,14 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     if (exitCode !== 0) throw new Error(stderr)
     return { stdout, made: JSON.parse(stdout) as { readonly journal: readonly string[] } }
   }
-  await t.test('what is handed to whoever helps has the journal, and no secret', async (t) => {
+  await t.test('the support bundle has the journal, and no secret', async (t) => {
     const { made, stdout } = await diagnosed()
     t.match(made, { answers: { '/services/apply': { state: 'idle' } } })
     t.ok(made.journal.some((line) => line.includes('Fulcrum 0.1.0, appliance profile')))
     t.notMatch(stdout, /PRIVATE KEY|\$argon2|eyJ[\w-]+\.[\w-]+\./)
   })
 
-  await t.test('stops cleanly, and HAProxy goes on without it', async (t) => {
+  await t.test('stops cleanly, and HAProxy continues without it', async (t) => {
     const before = await haproxyPid()
     t.equal((await machine.run('systemctl', 'stop', 'fulcrum')).exitCode, 0)
     const result = await property('fulcrum', 'Result')
@@ -235,11 +235,11 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(await fetchFrontend(), 'origin')
     await machine.run('journalctl', '--sync')
     const { made } = await diagnosed()
-    t.match(made, { unreached: /logged in|cannot be reached/, answers: {} }, 'what helps is there without it')
+    t.match(made, { unreached: /logged in|cannot be reached/, answers: {} }, 'the support bundle works without it')
     t.ok(made.journal.some((line) => line.includes('Stopped fulcrum.service')))
   })
 
-  await t.test('a stop in the middle of the start is clean as well', async (t) => {
+  await t.test('a stop during the start is clean as well', async (t) => {
     for (let round = 0; round < 4; round += 1) {
       await machine.run('systemctl', 'start', 'fulcrum')
       await machine.run('systemctl', 'stop', 'fulcrum')

@@ -4,9 +4,9 @@ import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
 /**
- * Time zone, chrony's unit, connection tracking and the proxy, of the daemon as its unit confines it on a Debian
+ * Time zone, chrony's unit, connection tracking and the proxy, with the daemon as its unit confines it on a Debian
  * machine. The machine may not set the clock, so chrony does not start there, and the size of the connection table
- * stays what it is.
+ * cannot change.
  */
 
 const CHRONY = '/etc/chrony/chrony.conf'
@@ -33,18 +33,18 @@ t.test('settings of the node', { skip: containerObstacle() ?? false }, async (t)
   const exists = async (path: string) => (await machine.run('test', '-e', path)).exitCode === 0
   const mode = (path: string) => output('stat', '-c', '%a %U', path)
 
-  await t.test('nothing is changed until something is applied', async (t) => {
+  await t.test('nothing is changed before an apply', async (t) => {
     for (const path of [APT, BYPASS, ENVIRONMENT, SYSCTLS, '/etc/modules-load.d/fulcrum.conf']) {
       t.notOk(await exists(path), path)
     }
     t.notMatch(await output('cat', CHRONY), /Fulcrum/)
   })
 
-  await t.test('the time zone is set by apply, and given back when nobody confirms it', async (t) => {
+  await t.test('apply sets the time zone, and without a confirmation it is reverted', async (t) => {
     const zone = async () => (await output('readlink', '/etc/localtime')).split('/zoneinfo/')[1]
     const found = await zone()
     await staged('/datetime/timezone', { zone: 'America/Argentina/Salta' })
-    t.equal(await zone(), found, 'staged only')
+    t.equal(await zone(), found, 'only staged')
     const { data } = await api.request('GET', `${system}/datetime`)
     t.match(data, { timezone: 'America/Argentina/Salta', dateTime: /-03:00$/ })
     await applied({ confirmWithin: 20 })
@@ -64,13 +64,13 @@ t.test('settings of the node', { skip: containerObstacle() ?? false }, async (t)
     t.match(zones, { America: { 'Argentina/Salta': [] }, Etc: { UTC: [] }, Asia: { Kathmandu: [] } })
   })
 
-  await t.test('a chrony that cannot run is a failure, and its configuration is back as it was found', async (t) => {
+  await t.test('a chrony that cannot run is a failure, and its configuration is back as found', async (t) => {
     const found = await output('cat', CHRONY)
     t.equal(await output('systemctl', 'show', '-P', 'ConditionResult', 'chrony'), 'no', 'no right to set the clock')
     await staged('/datetime/ntp', { ntpEnabled: true, ntp: ['192.0.2.1'] })
     const { status, text } = await apply()
     t.equal(status, 502, text)
-    t.match(text, /chrony\.service does not run: ConditionCapability=CAP_SYS_TIME was not met/, 'its file was good')
+    t.match(text, /chrony\.service does not run: ConditionCapability=CAP_SYS_TIME was not met/, 'its file was valid')
     t.equal(await output('cat', CHRONY), found)
     t.equal(
       await output('ls', '/etc/chrony'),
@@ -89,7 +89,7 @@ t.test('settings of the node', { skip: containerObstacle() ?? false }, async (t)
     })
   })
 
-  await t.test('connection tracking is in the kernel and in the files of the next boot', async (t) => {
+  await t.test('connection tracking is set in the kernel and in the files of the next boot', async (t) => {
     const keys = ['max', 'tcp_timeout_established', 'tcp_timeout_fin_wait', 'udp_timeout', 'udp_timeout_stream']
     const values = async () =>
       (await output('sysctl', '-n', ...keys.map((key) => `net.netfilter.nf_conntrack_${key}`))).split('\n')
@@ -103,10 +103,10 @@ t.test('settings of the node', { skip: containerObstacle() ?? false }, async (t)
     t.match(await output('cat', '/etc/modules-load.d/fulcrum.conf'), /^nf_conntrack$/m)
     await machine.run('sysctl', '-qw', 'net.netfilter.nf_conntrack_udp_timeout=7')
     await machine.run('sysctl', '-p', SYSCTLS)
-    t.same(await values(), [size, '900', '120', '45', '45'], 'what a boot does')
+    t.same(await values(), [size, '900', '120', '45', '45'], 'the effect of a boot')
   })
 
-  await t.test('the proxy is used by apt and by what the daemon starts', async (t) => {
+  await t.test('the proxy is used by apt and by programs that the daemon starts', async (t) => {
     const address = { value: 'proxy.example.test', port: 3128 }
     const bypass = ['.internal.example.test', '10.0.0.0/8']
     await staged('/proxy', { enable: true, address, username: 'node', password: SECRET, bypass })

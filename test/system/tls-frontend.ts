@@ -8,7 +8,7 @@ import { freePort } from '../fixtures/traffic.ts'
 import { type Records, viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
-/** What a program prints, whatever its exit code. */
+/** Returns the output of a program, whatever its exit code. */
 export const output = (program: string, ...argv: readonly string[]): Promise<string> =>
   new Promise((resolve) => {
     const child = execFile(program, argv, { timeout: 60_000 }, (_, stdout, stderr) => resolve(`${stdout}${stderr}`))
@@ -18,7 +18,7 @@ export const client = (port: number, ...argv: readonly string[]) =>
   output('openssl', 's_client', '-connect', `127.0.0.1:${port}`, ...argv)
 export const subjectOf = (text: string) => /^subject=.*CN ?= ?(.*)$/m.exec(text)?.[1]
 
-/** A HAProxy with one frontend that shows these certificates. */
+/** A HAProxy with one frontend that presents these certificates. */
 export async function listening(
   test: Test,
   certificates: readonly Certificate[],

@@ -1,4 +1,4 @@
-/** What is left of a trial when it is told to end, and what it says of that. */
+/** The remains of a trial that is ended, and its output. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { gone, masterOf, serving } from './serving-daemon.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What a daemon says last may be read after its end. */
+/** A daemon's last output may be read after its end. */
 const says = (daemon: Daemon, text: string) =>
   until(
     text,
@@ -21,17 +21,17 @@ const says = (daemon: Daemon, text: string) =>
 t.test('Ctrl-C reaches the daemon twice, and HAProxy is ended', async (test) => {
   const { daemon, port, answers } = await serving(test)
   const master = await masterOf(daemon)
-  // Once from the terminal, and once more from npm, which passes on what it gets.
+  // Once from the terminal, and once more from npm, which forwards its signals.
   process.kill(daemon.pid, 'SIGINT')
   test.equal(await daemon.kill('SIGINT'), 0)
   test.same(commandLine(master).filter(Boolean), [], 'no HAProxy is left')
-  test.notOk(isEnding(master), 'nor what it held')
+  test.notOk(isEnding(master), 'nor its resources')
   test.notOk(await answers())
   await says(daemon, `\n  Ended          HAProxy, which served 127.0.0.1:${port}\n`)
-  test.match(daemon.stdout, /Ended[^\n]*\n$/, 'and nothing behind it')
+  test.match(daemon.stdout, /Ended[^\n]*\n$/, 'and nothing after it')
 })
 
-t.test('a terminal that is closed, with whoever read the output, ends HAProxy as well', async (test) => {
+t.test('a closed terminal, together with the reader of the output, ends HAProxy as well', async (test) => {
   const { daemon } = await serving(test)
   const master = await masterOf(daemon)
   daemon.hangUp()
@@ -39,7 +39,7 @@ t.test('a terminal that is closed, with whoever read the output, ends HAProxy as
   test.same(commandLine(master).filter(Boolean), [])
 })
 
-t.test('--keep leaves it serving, and the next start takes it over and ends it', async (test) => {
+t.test('--keep leaves it serving, and the next start adopts it and ends it', async (test) => {
   const state = temporaryFolder(test, 'daemon')
   const { daemon, port, answers } = await serving(test, state, ['--keep'])
   const master = await masterOf(daemon)
@@ -59,7 +59,7 @@ t.test('--keep leaves it serving, and the next start takes it over and ends it',
   await gone(master)
 })
 
-t.test('a signal during the start ends what the start takes over', async (test) => {
+t.test('a signal during the start ends what the start adopts', async (test) => {
   const { daemon } = await serving(test)
   const master = await masterOf(daemon)
   await daemon.kill('SIGKILL')
@@ -67,7 +67,7 @@ t.test('a signal during the start ends what the start takes over', async (test) 
   const next = new Daemon(daemon.state, ['--no-demo'])
   test.teardown(() => next.end())
   const started = next.start()
-  // Node has read the sources by then, and the daemon the state folder.
+  // By then, Node has read the sources, and the daemon the state folder.
   await until(
     'the lock of the next daemon',
     async () => next.holds(`${daemon.state}/lock`),
@@ -81,7 +81,7 @@ t.test('a signal during the start ends what the start takes over', async (test) 
 t.test('npm start in a terminal: one Ctrl-C', async (test) => {
   const state = temporaryFolder(test, 'npm')
   const args = ['start', '--', '--state', state, '--listen', '127.0.0.1:0', '--no-demo']
-  // A group of its own, as a shell makes one for what runs in front.
+  // Its own process group, as a shell creates for a foreground job.
   const child = spawn('npm', args, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))

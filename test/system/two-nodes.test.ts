@@ -3,7 +3,7 @@ import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 import { namespace, namespaceObstacle } from './network-namespace.ts'
 
-/** Two appliances on one network, each with addresses of its own, made through their APIs. */
+/** Two appliances on one network, each with its own addresses, created through their APIs. */
 
 const obstacle = containerObstacle() ?? (await namespaceObstacle())
 t.setTimeout(1_800_000)
@@ -60,14 +60,14 @@ t.test('two nodes on one network', { skip: obstacle ?? false }, async (t) => {
     const refused = await apply(two)
     t.not(refused.status, 200)
     t.match(refused.text, /10\.78\.0\.1/)
-    t.match(refused.text, /[0-9a-f]{2}(:[0-9a-f]{2}){5}/i, 'names the card that has it')
+    t.match(refused.text, /[0-9a-f]{2}(:[0-9a-f]{2}){5}/i, 'names the network interface that has it')
     t.strictSame(await kernel(two, '-4', 'address', 'show', 'dev', 'lan0'), [])
     t.ok(before)
     const deleted = await two.api.request('DELETE', `/${two.node}/sips/${taken}?ip=10.78.0.1`)
     t.equal(deleted.status, 200, deleted.text)
   })
 
-  await t.test('one of its own; a gateway that does not answer is told, not a failure', async (t) => {
+  await t.test('its own address; a silent gateway is reported, not a failure', async (t) => {
     await two.api.create(`/${two.node}/sips`, { groupId: group2, ip: '10.78.0.2' })
     const applied = await apply(two)
     t.equal(applied.status, 200, applied.text)

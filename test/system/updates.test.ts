@@ -6,7 +6,7 @@ import { startAppliance } from './appliance-container.ts'
 import { packed, publish, type TestPackage } from './apt-repository.ts'
 import { containerObstacle } from './container.ts'
 
-/** Updates by a real apt of packages that this test makes, on a real machine that is a container. */
+/** Updates by a real apt with packages that this test builds, on a real machine that is a container. */
 
 interface Job {
   readonly id: string
@@ -18,7 +18,7 @@ interface Job {
 
 const LIST = '/etc/apt/sources.list'
 const repository = (suite: string) => `deb [trusted=yes] file:/srv/repository ${suite} main\n`
-/** Runs until it is told to go on, or is killed. */
+/** Runs until it is released or killed. */
 const WAITS = 'touch /run/waits; for i in $(seq 6000); do [ -e /run/goes-on ] && break; sleep 0.1; done'
 
 const obstacle = containerObstacle()
@@ -76,11 +76,11 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
   await install(await probe('1.0'))
   await install(await make({ name: 'safe', version: '1.0' }))
 
-  await t.test('the status is what apt knows, and is asked anew by force', async (t) => {
+  await t.test('the status is what apt knows, and is refreshed by force', async (t) => {
     t.match(await status(), { restartRequired: false, majorVersion: [], details: [] })
     await offer(await probe('2.0'))
     await publish(folder, 'one-security', 'Test-Security', [await make({ name: 'safe', version: '1.1' })])
-    t.match(await status(), { details: [] }, 'nobody was asked yet')
+    t.match(await status(), { details: [] }, 'nothing was asked yet')
     const forced = await status(true)
     t.strictSame(forced.details, [
       {
@@ -115,12 +115,12 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     t.notMatch(plain.text, /pendingVersion/)
   })
 
-  await t.test('an update brings everything in and keeps configuration files that were changed', async (t) => {
+  await t.test('an update installs everything and keeps configuration files that were changed', async (t) => {
     await write('/etc/probe.conf', 'changed here\n')
     const id = await begin()
     const job = await succeeded(id)
     t.match(job, { problem: null, result: { restartRequired: false } })
-    t.equal(await shell(`journalctl -o cat --no-pager | grep -c "^Started fulcrum-job-${id}"`), '1', 'begun once')
+    t.equal(await shell(`journalctl -o cat --no-pager | grep -c "^Started fulcrum-job-${id}"`), '1', 'started once')
     t.strictSame(job.result?.packages, [
       { name: 'probe', from: '1.0', to: '2.0' },
       { name: 'safe', from: '1.0', to: '1.1' },
@@ -131,7 +131,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
   })
 
   await t.test(
-    'a failing maintainer script is a failed job with its words; the next update repairs first',
+    'a failing maintainer script is a failed job with its output; the next update repairs first',
     async (t) => {
       await offer(await probe('3.0', { postinst: 'echo the reason of it; exit 7' }))
       const job = await ended(await begin())
@@ -160,7 +160,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
       t.equal(code, 422, `${name}: ${text}`)
       t.match(text, /"field":"packages"/, name)
     }
-    t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '', 'nothing of them is kept')
+    t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '', 'none of them is kept')
     const { status: code, data } = await upload(file.toString('base64'))
     t.equal(code, 200)
     t.strictSame(data, { packages: { name: 'extra', version: '1:1.0~a', arch: 'all' } })
@@ -170,17 +170,17 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '')
   })
 
-  await t.test('an update takes nothing away', async (t) => {
+  await t.test('an update removes nothing', async (t) => {
     const upload = readFileSync(await make({ name: 'rival', version: '1', conflicts: 'extra' }))
     const { status: code } = await api.request('POST', path, { packages: upload.toString('base64') })
     t.equal(code, 200)
     const job = await ended(await begin())
     t.match(job, { state: 'failed', problem: { message: /install the uploaded packages[^]*remove/i } })
     t.equal(await versionOf('extra'), '1:1.0~a installed')
-    t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '', 'it does not stand in the way of later updates')
+    t.equal(await shell('ls -A /var/lib/fulcrum/packages'), '', 'it does not block later updates')
   })
 
-  await t.test('the daemon is killed half-way: the update goes on and its result is known', async (t) => {
+  await t.test('the daemon is killed midway: the update continues and its result is known', async (t) => {
     await offer(await probe('4.0', { postinst: WAITS }))
     const id = await begin()
     await until('middle', async () => (await machine.run('test', '-e', '/run/waits')).exitCode === 0)
@@ -197,7 +197,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     await until('end of its unit', async () => (await units()) === '')
   })
 
-  await t.test('a power cut half-way: the next start repairs and goes on', async (t) => {
+  await t.test('a power cut midway: the next start repairs and continues', async (t) => {
     await machine.run('rm', '/run/waits', '/run/goes-on')
     await offer(await probe('5.0', { postinst: WAITS }))
     const id = await begin()
@@ -212,7 +212,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     t.equal(await versionOf('probe'), '5.0 installed')
   })
 
-  await t.test('another program at the package manager: refused, with the file that it locks', async (t) => {
+  await t.test('another program uses the package manager: refused, with the file that it locks', async (t) => {
     await machine.run('rm', '/run/waits', '/run/goes-on')
     const other = await make({ name: 'other', version: '1', postinst: WAITS })
     machine.start('dpkg', '--install', `/srv/repository/${other.slice(folder.length + 1)}`)
@@ -224,7 +224,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     await until('end', async () => (await versionOf('other')) === '1 installed')
   })
 
-  await t.test('a service is updated when it is answered', async (t) => {
+  await t.test('a service has been updated when the request is answered', async (t) => {
     await offer(await make({ name: 'chrony', version: '99.0' }))
     const { status: code, text } = await api.request('PUT', `/${node}/services/ntp/update`)
     t.equal(code, 200, text)
@@ -238,7 +238,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     t.equal(await versionOf('chrony'), '99.2 installed')
   })
 
-  await t.test('a repository that cannot be reached is said, with what was known', async (t) => {
+  await t.test('an unreachable repository is reported, with the known packages', async (t) => {
     await offer(await probe('6.0'))
     t.match(await status(true), { details: [{ name: 'probe', pendingVersion: '6.0' }] })
     const list =
@@ -282,7 +282,7 @@ t.test('updates of a real machine', { skip: obstacle ?? false }, async (t) => {
     t.equal(await shell(`cat ${LIST}`), before.replaceAll('one', 'two'))
   })
 
-  await t.test('folders of jobs are for root alone, and go when nobody asks about them any more', async (t) => {
+  await t.test('folders of jobs are for root alone, and are deleted once no longer needed', async (t) => {
     t.equal(await shell('find /var/lib/fulcrum/jobs -maxdepth 1 -perm /077'), '')
     await machine.run('mkdir', '/var/lib/fulcrum/jobs/forgotten')
     await machine.run('systemctl', 'restart', 'fulcrum')
