@@ -16,8 +16,8 @@ export const cableObstacle = !existsSync('/dev/net/tun')
     : 'needs python3'
 
 /**
- * A cable from a namespace, or the network of this process, where its end has the name `here`, to a namespace, where it
- * has the name `there`: each way takes so many milliseconds.
+ * A cable from a namespace, or the network of this process, where its end is called `here`, to a namespace, where it is
+ * called `there`: each direction takes so many milliseconds.
  */
 export async function distantCable(
   test: Ending,

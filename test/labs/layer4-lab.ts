@@ -20,18 +20,15 @@ type Layer4Thread = ArchiveThread<IpvsTable | string, Float64Array<ArrayBuffer>,
 
 export const START_MS = Date.parse('2026-03-04T05:06:00Z')
 
-/** A real server with an address of its own. */
+/** A real server with its own address. */
 export const real = (id: string, more: Partial<RealServer> = {}): RealServer =>
   realServer(id, { name: `server ${id}`, ip: `10.0.0.${id.replaceAll(/\D/g, '')}`, port: 80, ...more })
 
-/** A backend whose real servers are checked. */
+/** A backend with health checks. */
 export const checked = (id: string, ripIds: readonly string[], more: Partial<L4Backend> = {}): L4Backend =>
   l4Backend(id, ripIds, { healthCheck: { type: 'tcp' }, ...more })
 
-/**
- * The archive thread, the main thread's side and a simulated kernel, all in one thread and on a clock that is moved by
- * hand.
- */
+/** The archive thread, the main thread's side and a simulated kernel, all in one thread and on a manual clock. */
 export class Layer4Lab {
   readonly kernel = new IpvsSimulator()
   readonly clock = manualClock(START_MS)
@@ -39,7 +36,7 @@ export class Layer4Lab {
   readonly messages: FromArchive<IpvsTick>[] = []
   readonly directory: string
   isChanging = false
-  /** Whether somebody checks real servers. */
+  /** Whether real servers are checked. */
   isChecked = true
   stats: Layer4Stats
   #view: ConfigView
@@ -55,7 +52,7 @@ export class Layer4Lab {
     this.#thread = this.#newThread()
   }
 
-  /** What the running configuration is from now on; the kernel is left as it is. */
+  /** Sets the running configuration; the kernel is left as it is. */
   configure(records: SectionContents): void {
     this.#view = viewOf(records)
     this.#revision++
@@ -127,7 +124,7 @@ export class Layer4Lab {
     while (this.#paused === undefined) await new Promise<void>((resolve) => (this.#wake = resolve))
   }
 
-  /** The next readings; before each, the kernel has counted what happened. */
+  /** The next readings; before each, the kernel counts its traffic. */
   async tick(times = 1, before: () => void = () => undefined): Promise<void> {
     for (let i = 0; i < times; i++) {
       before()
@@ -135,7 +132,7 @@ export class Layer4Lab {
       const paused = this.#paused
       this.#paused = undefined
       this.clock.advance(paused?.ms ?? 0)
-      // The configuration is looked at every second.
+      // The configuration is read every second.
       const news = this.stats.news()
       if (news !== undefined) this.#thread.take(structuredClone(news.plan))
       paused?.go()
@@ -143,7 +140,7 @@ export class Layer4Lab {
     }
   }
 
-  /** Ends both sides and begins anew, on the same folder. */
+  /** Ends both sides and starts them again, on the same folder. */
   async restart(passed_ms = 0): Promise<void> {
     await this.stop()
     this.clock.advance(passed_ms)
@@ -158,7 +155,7 @@ export class Layer4Lab {
     await this.stats.close()
   }
 
-  /** What a keepalived would put into the kernel for the running configuration. */
+  /** Sets up the kernel as keepalived would for the running configuration. */
   enact(): void {
     for (const { frontend, backend, firstPort, marks, destinations } of servedFrontends(this.running)) {
       const services =

@@ -1,16 +1,16 @@
 import { connect } from 'node:net'
 
 /**
- * Asks a web server every so many milliseconds, each time over a new connection, until its standard input ends; then it
- * says for how long nobody answered at the most, how many were not answered, and how many such times that makes: those
- * that were begun within a second belong together, as with the move of an address.
+ * Sends a request to a web server every so many milliseconds, each over a new connection, until its standard input
+ * ends; then it reports the longest time without an answer, the number of unanswered requests, and the number of gaps:
+ * unanswered requests that began within a second belong together, as with the move of an address.
  */
 const [url = '', every = '', patience = '200'] = process.argv.slice(2)
 const { hostname, port } = new URL(url)
 const host = hostname.replaceAll(/[[\]]/g, '')
 const every_ms = Number(every)
 const TOGETHER_MS = 1_000
-/** What a busy machine was late with is asked then, but for more than this at once. */
+/** Late requests of a busy machine are sent then, but at most this many at once. */
 const LATE_MAX = 100
 
 let last_ms: number | undefined
@@ -24,7 +24,7 @@ function ask(): void {
   let isAnswered = false
   const socket = connect({ host, port: Number(port === '' ? 80 : port) })
   socket.setTimeout(Number(patience), () => socket.destroy())
-  // Who answers ends the connection, so that no port of this side has to wait before it is used again.
+  // The server ends the connection, so that no port of this side has to wait before it is reused.
   socket.write(`GET / HTTP/1.0\r\nHost: ${host}\r\n\r\n`)
   socket.once('data', (text) => (isAnswered = /^HTTP\/1\.\d 200 /.test(String(text))))
   socket.on('error', () => undefined)

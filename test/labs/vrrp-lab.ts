@@ -14,17 +14,17 @@ import { frontend } from '../fixtures/config.ts'
 import type { Records } from '../fixtures/view.ts'
 import { cable, namespace, type Namespace, namespaceObstacle } from '../system/network-namespace.ts'
 
-/** Nodes of a cluster in namespaces of their own, on one bridge with a client: keepalived and HAProxy are real. */
+/** Nodes of a cluster in their own namespaces, on one bridge with a client: keepalived and HAProxy are real. */
 
 export const FLOATING = ['10.0.0.100', 'fd00::100'] as const
 const NODE = fileURLToPath(new URL('vrrp-node.ts', import.meta.url))
 const CLIENT = fileURLToPath(new URL('vrrp-client.ts', import.meta.url))
 const LOOK_EVERY_MS = 20
 const CLIENT_MAC = '02:00:00:00:00:fe'
-/** Of nobody. */
+/** Address of no interface. */
 const WRONG_MAC = '02:00:00:00:00:99'
 const PATIENCE_MS = 300_000
-/** Folders of the machine that a node has for itself. */
+/** Folders of the machine that each node has for itself. */
 const OWN = ['/etc/keepalived', '/etc/sysctl.d'] as const
 
 export async function vrrpObstacle(): Promise<string | undefined> {
@@ -52,7 +52,7 @@ function started(test: Ending, argv: readonly string[]): ChildProcess {
   return child
 }
 
-/** The records that every node has. */
+/** The records of every node. */
 export function site(nodes: readonly LabNode[], floating: readonly string[] = FLOATING): Records {
   const group = (id: string, networkIp: string, networkMask: number) => ({
     id,
@@ -61,7 +61,7 @@ export function site(nodes: readonly LabNode[], floating: readonly string[] = FL
     networkMask,
     gateway: '',
     defaultGateway: false,
-    // Both have the same, which keepalived tells apart by their families.
+    // Both have the same, which keepalived distinguishes by family.
     vrrpId: 1,
     assignedInterfaces: nodes.map(({ id: nodeId, interfaceId }) => ({ nodeId, interfaceId })),
   })
@@ -114,7 +114,7 @@ export class LabNode {
     return started(this.#test, [...this.#enter, ...argv])
   }
 
-  /** Addresses of its own, where no daemon makes them. */
+  /** Adds its own addresses, which no daemon sets here. */
   async prepare(addresses: readonly string[]): Promise<void> {
     for (const address of addresses) await this.#space.output('ip', 'address', 'add', address, 'dev', 'eth0')
     await this.#space.output('sysctl', '-qw', 'net.ipv4.ip_nonlocal_bind=1', 'net.ipv6.ip_nonlocal_bind=1')
@@ -152,7 +152,7 @@ export class LabNode {
     })
   }
 
-  /** Resolves when it is done. */
+  /** Resolves when the command is done. */
   async tell(command: string, more: object = {}): Promise<void> {
     this.daemon?.stdin?.write(`${JSON.stringify({ command, ...more })}\n`)
     for (;;) {
@@ -178,26 +178,26 @@ export class LabNode {
     return text
   }
 
-  /** Resolves when its daemon says that it can serve, and its keepalived has had the time to see that itself. */
+  /** Resolves when its daemon says that it can serve, and its keepalived has had the time to notice. */
   async untilReady(): Promise<void> {
     while ((await this.#read(`${STATES_FOLDER}/${READY}`)).trim() !== '0') await sleep(LOOK_EVERY_MS)
     await sleep(3_000)
   }
 
-  /** Of the keepalived for VRRP: the first process and its child. */
+  /** Kills the first process of keepalived for VRRP and its child. */
   async killKeepalived(): Promise<void> {
     const text = await this.#read('/run/fulcrum-vrrp/keepalived.pid', '/run/fulcrum-vrrp/keepalived-vrrp.pid')
     for (const pid of text.trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
   }
 
-  /** Nothing reaches it any more, and its card does not notice. */
+  /** Cuts it off without its network interface noticing. */
   async cut(): Promise<void> {
     await this.#port.bridge.ip(`link set ${this.#port.name} nomaster`)
   }
   async heal(): Promise<void> {
     await this.#port.bridge.ip(`link set ${this.#port.name} master br0`)
   }
-  /** Its cable is pulled. */
+  /** Pulls or plugs in its cable. */
   async link(state: 'up' | 'down'): Promise<void> {
     await this.#port.bridge.ip(`link set ${this.#port.name} ${state}`)
   }
@@ -208,11 +208,11 @@ export interface Lab {
   readonly nodeIds: readonly string[]
   /** Resolves when these floating IPs are on this node and on no other. */
   untilOn(node: LabNode, floating?: readonly string[]): Promise<void>
-  /** The client takes somebody who is not there for the holder of all floating IPs. */
+  /** Makes the client believe that a missing machine has all floating IPs. */
   mislead(): Promise<void>
-  /** Resolves when it knows this node as their holder. It asks nobody for them. */
+  /** Resolves when it knows this node as their holder, without sending a request for them. */
   untilKnown(node: LabNode): Promise<void>
-  /** Asks over HTTP all the time while something is done; answers for how long nobody answered at the most. */
+  /** Sends HTTP requests all the time while `work` runs; returns the longest time without an answer. */
   gap(every_ms: number, work: () => Promise<void>): Promise<{ readonly longest_ms: number; readonly answers: number }>
 }
 
@@ -229,7 +229,7 @@ frontend fe
 
 export async function vrrpLab(test: Ending, count = 2): Promise<Lab> {
   const bridge = await namespace(test, 'bridge')
-  // By itself it has one of its ports', and another one when that is cut off.
+  // By default it has the address of one of its ports, and another one when that port is cut off.
   await bridge.ip(
     `link add br0 address ${CLIENT_MAC} type bridge`,
     'link set br0 up',

@@ -18,8 +18,9 @@ import { LinuxHost } from '../../workers/host/linux-host.ts'
 import { type Records, viewOf } from '../fixtures/view.ts'
 
 /**
- * What of a daemon floating IPs need, in namespaces of its own: real drivers, steps, files, addresses and keepalived.
- * Only systemd is missing, so this starts what the unit says, and starts it again. Told what to do line by line.
+ * The parts of a daemon that floating IPs need, in their own namespaces: real drivers, steps, files, addresses and
+ * keepalived. Only systemd is missing, so this starts the programs of the unit, and restarts them. Receives commands
+ * line by line.
  */
 
 const MASTER = '/run/haproxy-master.sock'
@@ -33,7 +34,7 @@ const linux = new LinuxHost({ layer7proxy: { mode: 'systemd', masterSocket: MAST
 let main: ChildProcess | undefined
 let isWanted = false
 
-/** As systemd does: everything of the unit ends with its first process, then comes what stands behind its stop. */
+/** As systemd does: everything of the unit ends with its first process, then the commands after its stop run. */
 async function run(): Promise<void> {
   while (isWanted) {
     main = spawn('chrt', [`--${policy[0]}`, priority[0] ?? '', ...words('ExecStart')], {
@@ -81,7 +82,7 @@ const log = createLog((line) => process.stderr.write(`${line}\n`))
 let view = viewOf({})
 let revision = 0
 let isLeaving = false
-/** Of what runs now, whatever it is by then. */
+/** A view of the configuration that runs at the time of a query. */
 const running: ConfigView = { get: (section, id) => view.get(section, id), list: (section) => view.list(section) }
 const clock = systemClock
 const tell = (data: object) => say(data)

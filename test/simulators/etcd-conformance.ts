@@ -10,14 +10,14 @@ export interface ConformingEtcd {
 }
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
-/** Revisions are told by how far they are from the one that a case begins with. */
+/** Revisions are relative to the first one of a case. */
 const shown = ({ key, value, createRevision, modRevision, version, lease }: KeyValue, zero: number) =>
   [text(key), text(value), createRevision - zero, modRevision - zero, version, lease] as const
 const keys = ({ kvs }: RangeAnswer) => kvs.map(({ key }) => text(key))
 const shownEvent = ({ kind, kv }: WatchEvent, zero: number) =>
   [kind, text(kv.key), text(kv.value), kv.modRevision - zero, kv.version] as const
 
-/** So many events, and then the watch is closed. */
+/** Reads so many events, and closes the watch. */
 async function take(watch: Watch, count: number): Promise<readonly WatchEvent[]> {
   const events: WatchEvent[] = []
   for await (const report of watch) {
@@ -27,10 +27,10 @@ async function take(watch: Watch, count: number): Promise<readonly WatchEvent[]>
   return events
 }
 
-/** What the log of a cluster relies on, of an etcd that may hold anything outside `c/`. */
+/** The behaviour that the log of a cluster relies on, of an etcd that may hold anything outside `c/`. */
 export async function etcdConformance(t: Test, { etcd, compact }: ConformingEtcd): Promise<void> {
   await t.test('revisions, versions and ranges', (t) => ranges(t, etcd))
-  await t.test('what is compared', (t) => comparisons(t, etcd))
+  await t.test('comparisons', (t) => comparisons(t, etcd))
   await t.test('a transaction as a whole', (t) => transactions(t, etcd))
   await t.test('watches', (t) => watches(t, etcd))
   await t.test('compaction', (t) => compaction(t, { etcd, compact }))
@@ -53,9 +53,9 @@ async function ranges(t: Test, etcd: ClusterEtcd): Promise<void> {
   )
   t.same([all.count, all.hasMore, all.revision - zero], [3, false, 4])
   const some = await etcd.range({ from: 'c/1', before: 'c/3' }, { limit: 1 })
-  t.same([keys(some), some.count, some.hasMore], [['c/1'], 2, true], 'a limit leaves out, and says so')
+  t.same([keys(some), some.count, some.hasMore], [['c/1'], 2, true], 'a limit shortens the answer, and says so')
   const then = await etcd.range({ prefix: 'c/' }, { revision: zero + 1 })
-  t.same([then.kvs.map((kv) => shown(kv, zero)), then.revision - zero], [[['c/1', 'a', 1, 1, 1, '0']], 4], 'as it was')
+  t.same([then.kvs.map((kv) => shown(kv, zero)), then.revision - zero], [[['c/1', 'a', 1, 1, 1, '0']], 4], 'as before')
   const names = await etcd.range({ key: 'c/1' }, { keysOnly: true })
   t.same([keys(names), names.kvs[0]?.value.length], [['c/1'], 0])
   t.same(keys(await etcd.range({ key: 'c/1' }, { isSerializable: true })), ['c/1'])
@@ -63,9 +63,9 @@ async function ranges(t: Test, etcd: ClusterEtcd): Promise<void> {
   t.equal((await errorOf(etcd.range({ key: 'c/1' }, { revision: zero + 1_000 }))).kind, 'refused', 'not yet')
   t.equal(await etcd.delete({ from: 'c/1', before: 'c/3' }), 2)
   t.equal(await etcd.delete({ key: 'c/1' }), 0)
-  t.equal(await etcd.put('c/1', 'again'), zero + 6, 'what deletes nothing is no revision')
+  t.equal(await etcd.put('c/1', 'again'), zero + 6, 'a deletion without keys makes no revision')
   const [again] = (await etcd.range({ key: 'c/1' })).kvs
-  t.same(again && shown(again, zero), ['c/1', 'again', 6, 6, 1, '0'], 'it begins anew')
+  t.same(again && shown(again, zero), ['c/1', 'again', 6, 6, 1, '0'], 'it starts again')
   t.equal(await etcd.delete({ prefix: 'c/' }), 2)
 }
 
@@ -117,10 +117,10 @@ async function transactions(t: Test, etcd: ClusterEtcd): Promise<void> {
   t.same([won.succeeded, won.revision - zero, won.answers.map(({ did }) => did)], [true, 1, ['put', 'put', 'get']])
   t.same(found(won.answers[2]), [['c/log/1', '1', 1, 1, 1, '0']], 'it reads what it has written')
   const lost = await write('0', '2')
-  t.same([lost.succeeded, lost.revision - zero], [false, 1], 'and nothing was written')
+  t.same([lost.succeeded, lost.revision - zero], [false, 1], 'nothing was written')
   t.same(found(lost.answers[0]), [['c/log/1', '1', 1, 1, 1, '0']])
   const [seq] = (await etcd.range({ key: 'c/seq' })).kvs
-  t.same(seq && shown(seq, zero), ['c/seq', '1', 0, 1, 2, '0'], 'all of it in one revision')
+  t.same(seq && shown(seq, zero), ['c/seq', '1', 0, 1, 2, '0'], 'everything in one revision')
   const double = await errorOf(
     etcd.transact({
       success: [
@@ -157,7 +157,7 @@ async function watches(t: Test, etcd: ClusterEtcd): Promise<void> {
   t.same(
     (await take(inclusive, 2)).map((event) => shownEvent(event, zero)),
     told.slice(1),
-    'the first revision is told',
+    'the first revision is reported',
   )
   const now = await etcd.watch({ prefix: 'c/w/' })
   const coming = take(now, 2)
@@ -179,12 +179,12 @@ async function watches(t: Test, etcd: ClusterEtcd): Promise<void> {
   t.same(
     (await later).map((event) => shownEvent(event, zero)),
     [['put', 'c/w/4', 'there', 7, 2]],
-    'from a revision on that is yet to come',
+    'from a future revision on',
   )
   const closed = await etcd.watch({ prefix: 'c/w/' })
   const ended = take(closed, 1)
   closed.close()
-  t.same(await ended, [], 'its end is no error when it was closed')
+  t.same(await ended, [], 'after a close its end is not an error')
   await etcd.delete({ prefix: 'c/' })
 }
 

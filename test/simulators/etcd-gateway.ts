@@ -7,12 +7,12 @@ import type { Credentials } from '../../src/etcd/gateway.ts'
 import type { Ending } from '../fixtures/folder.ts'
 import { TestCa } from '../fixtures/etcd-certificates.ts'
 
-/** What a gateway was asked. */
+/** A request to a gateway. */
 export interface Asked {
   readonly path: string
   readonly fields: unknown
   readonly headers: IncomingHttpHeaders
-  /** Common name in the certificate of who asks. */
+  /** Common name in the certificate of the client. */
   readonly from: string
 }
 
@@ -22,14 +22,14 @@ export interface SimulatedGateway {
   readonly url: string
   readonly asked: readonly Asked[]
   readonly sockets: ReadonlySet<Socket>
-  /** Nobody listens any more. */
+  /** Closes it, so that nothing listens any more. */
   readonly close: () => Promise<void>
 }
 
 const ca = await TestCa.make('test authority')
-/** What every simulated gateway accepts, and shows. */
+/** Credentials that every simulated gateway accepts, and presents. */
 export const CREDENTIALS: Credentials = await ca.issue('fulcrum')
-/** Of the same authority. */
+/** From the same authority. */
 export const RENEWED: Credentials = await ca.issue('renewed')
 
 /** Answers with these fields. */
@@ -39,10 +39,10 @@ export const says =
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(fields))
   }
 
-/** Takes the request and says nothing, as a member that was stopped in its tracks. */
+/** Accepts the request and never answers, like a suspended member. */
 export const silent: Handler = () => undefined
 
-/** What etcd does not do on demand: a gateway that answers as the test wants. */
+/** For behaviour that etcd cannot show on demand: a gateway that answers as the test wants. */
 export async function etcdGateway(test: Ending, handler: Handler, shown = CREDENTIALS): Promise<SimulatedGateway> {
   const asked: Asked[] = []
   const options = { ca: shown.ca, cert: shown.certificate, key: shown.key, requestCert: true }

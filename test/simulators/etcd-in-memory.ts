@@ -16,13 +16,13 @@ import type {
 } from '../../src/etcd/transaction.ts'
 import { openWatch, type Watch, type WatchEvent, type WatchOptions } from '../../src/etcd/watch.ts'
 
-/** What the cluster uses of etcd. */
+/** The part of etcd that the cluster uses. */
 export type ClusterEtcd = ClusterLogParts['etcd']
 
 /**
- * `unreachable`: not executed, and told so. The others reject with `unknown-outcome` where something is written:
- * `lost before` was never executed, `lost after` was, and `later` will be when `EtcdInMemory.late` is called. A
- * promise: executed at once, and answered when it resolves.
+ * `unreachable`: not executed, and reported as such. The others reject with `unknown-outcome` for writes: `lost before`
+ * was never executed, `lost after` was, and `later` will be when `EtcdInMemory.late` is called. A promise: executed at
+ * once, and answered when it resolves.
  */
 export type Fault = 'unreachable' | 'full' | 'lost before' | 'lost after' | 'later' | Promise<unknown>
 
@@ -30,11 +30,11 @@ export interface Call {
   readonly kind: 'range' | 'transact' | 'put' | 'delete' | 'watch'
   /** The first key that it names. */
   readonly key: string
-  /** How long it is waited for; undefined: as long as the client waits for any. */
+  /** How long the client waits; undefined: as long as for any other call. */
   readonly patience_ms?: number | undefined
 }
 
-/** Keys as text whose letters are bytes: they compare as etcd compares them. */
+/** Keys as text with one byte per letter: they compare as in etcd. */
 type Key = string
 const asKey = (bytes: Bytes): Key => Buffer.from(asBytes(bytes)).toString('latin1')
 const ZERO = '\0'
@@ -62,9 +62,9 @@ interface Watcher {
 
 /** Keys and their revisions, as all members of a healthy etcd agree on them. Nothing here takes time. */
 export class EtcdInMemory {
-  /** All versions of each key, oldest first; version 0 is one that is gone. */
+  /** All versions of each key, oldest first; version 0 is a deleted one. */
   readonly #versions = new Map<Key, KeyValue[]>()
-  /** All of them, as they came. */
+  /** All of them, in their order. */
   readonly #history: KeyValue[] = []
   readonly #watchers = new Set<Watcher>()
   #revision = 1
@@ -75,19 +75,19 @@ export class EtcdInMemory {
     return this.#revision
   }
 
-  /** One node's way to it. */
+  /** One node's access to it. */
   client(): EtcdOfNode {
     return new EtcdOfNode(this)
   }
 
-  /** Forgets what was before. */
+  /** Drops older revisions. */
   compact(revision: number): void {
     if (revision <= this.#compacted) throw compacted()
     if (revision > this.#revision) throw refused('required revision is a future revision')
     this.#compacted = revision
   }
 
-  /** Executes what was to come later. */
+  /** Executes the writes that were deferred. */
   late(): void {
     const calls = this.#later
     this.#later = []
@@ -125,7 +125,7 @@ export class EtcdInMemory {
     return { succeeded, revision: this.#revision, answers }
   }
 
-  /** What is told of the past comes in one piece. */
+  /** Past events arrive in one piece. */
   watch(range: Range, from: number, tell: Watcher['tell']): () => void {
     const past = this.#history.filter(({ key, modRevision }) => modRevision >= from && isIn(range, asKey(key)))
     if (past.length > 0) tell(this.#revision, past.map(asEvent))
@@ -140,7 +140,7 @@ export class EtcdInMemory {
 
   #execute(operation: Operation, next: number, events: WatchEvent[]): OperationAnswer {
     if ('get' in operation) {
-      // Whoever reads after a write of the same transaction finds what it has written.
+      // A read after a write of the same transaction finds the written value.
       const { get, options } = operation
       const before = this.#revision
       if (events.length > 0) this.#revision = next
@@ -194,7 +194,7 @@ export class EtcdInMemory {
     const found = this.#last(asKey(comparison.key))
     const { is } = comparison
     if (comparison.of === 'value') {
-      // No value is no value to compare with, whatever is asked.
+      // Every comparison with a missing value is false.
       if (found === undefined || found.version === 0) return false
       return SIGNS[is].includes(Math.sign(Buffer.compare(found.value, asBytes(comparison.than))))
     }
@@ -206,12 +206,12 @@ const SIGNS: Readonly<Record<Comparison['is'], readonly number[]>> = { '=': [0],
 
 const asEvent = (kv: KeyValue): WatchEvent => ({ kind: kv.version === 0 ? 'delete' : 'put', kv })
 
-/** What one node uses of it, with what goes wrong on the way. Faults stay until they are taken back. */
+/** One node's view of it, with its faults. Faults stay until they are removed. */
 export class EtcdOfNode implements ClusterEtcd {
   readonly #etcd: EtcdInMemory
   readonly #watches = new Set<Readable>()
   #held: (() => void)[] | undefined
-  /** Everything that was asked, in its order. */
+  /** All calls, in their order. */
   readonly calls: Call[] = []
   fault: (call: Call) => Fault | undefined = () => undefined
   /** Whether a watch loses an event. */
@@ -245,7 +245,7 @@ export class EtcdOfNode implements ClusterEtcd {
     return await this.#asked(call, () => this.#etcd.transact(transaction))
   }
 
-  /** The client's own reader of watches, fed with what a member would send. */
+  /** The client's own reader of watches, fed with the bytes that a member would send. */
   async watch(span: Span, options: WatchOptions = {}): Promise<Watch> {
     const { from = this.#etcd.revision + 1 } = options
     return await this.#asked({ kind: 'watch', key: nameOf(span) }, async () => {
@@ -259,7 +259,7 @@ export class EtcdOfNode implements ClusterEtcd {
     for (const stream of this.#watches) stream.push(null)
   }
 
-  /** What is told from now on comes when it is released. */
+  /** Holds back later events until they are released. */
   holdWatches(): void {
     this.#held ??= []
   }
@@ -270,13 +270,13 @@ export class EtcdOfNode implements ClusterEtcd {
     for (const tell of held) tell()
   }
 
-  /** Tells all watches that nothing is missing up to now. */
+  /** Reports to all watches that nothing is missing up to now. */
   progress(): void {
     for (const stream of this.#watches) stream.push(line({ header: { revision: `${this.#etcd.revision}` } }))
   }
 
   #stream(span: Span, from: number): IncomingMessage {
-    // `destroy` is all that a watch wants of a response beside its bytes.
+    // A watch uses only `destroy` and the bytes of a response.
     const stream = new Readable({ read: () => undefined }) as IncomingMessage
     const header = { revision: `${this.#etcd.revision}` }
     stream.push(line({ header, created: true }))
@@ -305,7 +305,7 @@ export class EtcdOfNode implements ClusterEtcd {
 
   async #asked<T>(call: Call, execute: () => T | Promise<T>): Promise<T> {
     this.calls.push(call)
-    // Whoever asks goes on later, as with a network.
+    // The caller continues later, as with a network.
     await Promise.resolve()
     const fault = this.fault(call)
     if (fault === undefined) return await execute()
@@ -334,7 +334,7 @@ function nameOf(span: Span): string {
 
 const line = (result: unknown) => `${JSON.stringify({ result })}\n`
 
-/** As the gateway writes it: without what is 0 or empty. */
+/** As the gateway writes it: without fields that are 0 or empty. */
 const eventFields = ({ kind, kv }: WatchEvent) => ({
   ...(kind === 'delete' ? { type: 'DELETE' } : {}),
   kv: {

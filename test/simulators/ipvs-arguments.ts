@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { AF_INET, AF_INET6, PROTOCOL } from '../../src/ipvs/protocol.ts'
 
-/** What a command of `ipvsadm` asks for, after its own look at the arguments. */
+/** A command of `ipvsadm`, after its own check of the arguments. */
 export interface IpvsCommand {
   readonly verb: 'A' | 'E' | 'D' | 'a' | 'e' | 'd' | 'C' | 'Z'
   readonly family: number
@@ -18,7 +18,7 @@ export interface IpvsCommand {
   readonly weight: number
 }
 
-/** `ipvsadm` refuses by itself: one line, exit code 2. */
+/** A refusal by `ipvsadm` itself: one line, exit code 2. */
 export class Refused extends Error {}
 
 const VERBS: Readonly<Record<string, IpvsCommand['verb']>> = {
@@ -41,7 +41,7 @@ const NAMES = {
   C: 'clear',
   Z: 'zero',
 } as const
-/** Options besides the service that each command may have. */
+/** Options of each command besides the service. */
 const ALLOWED = {
   A: '-s -p -M -6',
   E: '-s -p -M -6',
@@ -78,7 +78,7 @@ function endpoint(text: string | undefined, what: string) {
   return { address, port, family: isIP(address) === 4 ? AF_INET : AF_INET6, hasPort: match?.[3] !== undefined }
 }
 
-/** The options by their letters; those without a value have an empty one. */
+/** The options by their letters; an option without a value has an empty one. */
 function optionsOf(argv: readonly string[]) {
   let verb: IpvsCommand['verb'] | undefined
   const options = new Map<string, string>()
@@ -135,7 +135,7 @@ function persistence(options: ReadonlyMap<string, string>): number | undefined {
   return timeout
 }
 
-/** Checks an argument list as `ipvsadm` does before it asks the kernel. */
+/** Checks an argument list as `ipvsadm` does before it calls the kernel. */
 export function parseIpvsadm(argv: readonly string[]): IpvsCommand {
   const { verb, options } = optionsOf(argv)
   checkOptions(verb, options)
@@ -164,7 +164,7 @@ export function parseIpvsadm(argv: readonly string[]): IpvsCommand {
   }
 }
 
-/** Without translation a server answers on the port of the service, whatever was said; a mark has none. */
+/** Without translation a server answers on the port of the service, whatever was given; a mark has none. */
 function serverOf(
   options: ReadonlyMap<string, string>,
   service: ReturnType<typeof serviceOf>,

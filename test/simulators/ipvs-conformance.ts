@@ -3,14 +3,14 @@ import { AF_INET, AF_INET6, FORWARDING, PROTOCOL } from '../../src/ipvs/protocol
 import type { ServiceEntry } from '../../src/ipvs/table.ts'
 import type { IpvsKernel } from './ipvs-kernel.ts'
 
-/** One call of `ipvsadm`, and how it has to end. */
+/** One call of `ipvsadm`, and its expected end. */
 type Step = readonly [argv: string, refusal?: readonly [code: number, message: string]]
 
 const KERNEL = 255
 const PROGRAM = 2
 const SERVICE = '198.51.100.7:80'
 
-/** What every kernel with IPVS does: operations in their order, with the refusals that it makes of them. */
+/** The behaviour of every kernel with IPVS: operations in order, with the expected refusals. */
 const STEPS: readonly Step[] = [
   ['-C'],
   [`-A -t ${SERVICE} -s wrr`],
@@ -47,7 +47,7 @@ const byName = (services: readonly ServiceEntry[]): ReadonlyMap<string, ServiceE
 
 const NOTHING = { connections: 0, packetsIn: 0, packetsOut: 0, bytesIn: 0, bytesOut: 0 }
 
-/** The same list of operations and expectations for the real kernel and for what stands in for it. */
+/** The same operations and expectations for the real kernel and for its simulator. */
 export async function conformance(t: Test, kernel: IpvsKernel): Promise<void> {
   await t.test('operations and refusals', async (t) => {
     for (const [argv, [code, message] = [0, '']] of STEPS) {
@@ -56,9 +56,9 @@ export async function conformance(t: Test, kernel: IpvsKernel): Promise<void> {
       if (message !== '') t.match(ran.stderr, message, `${argv}: ${message}`)
     }
   })
-  await t.test('the table that is told over netlink', (t) => table(t, kernel))
+  await t.test('the table over netlink', (t) => table(t, kernel))
   await t.test('changes of a service and of its servers', (t) => changes(t, kernel))
-  if (kernel.connect !== undefined) await t.test('what is counted, and what stays', (t) => traffic(t, kernel))
+  if (kernel.connect !== undefined) await t.test('counters, and persistent data', (t) => traffic(t, kernel))
   await kernel.run(['-C'])
   t.strictSame(await kernel.dump(), [], 'an empty table')
 }
@@ -114,7 +114,7 @@ async function traffic(t: Test, kernel: IpvsKernel): Promise<void> {
   await run(`-d -t ${SERVICE} -r 192.0.2.1`)
   await run(`-a -t ${SERVICE} -r 192.0.2.1 -m -w 3`)
   const back = (await web())?.dests.find(({ address }) => address === '192.0.2.1')
-  t.equal(back?.connections, 6, 'a server that comes back soon has what it had counted')
+  t.equal(back?.connections, 6, 'a server that is soon added again keeps its counts')
   await run(`-Z -t ${SERVICE}`)
   t.match(await web(), { ...NOTHING })
   await run(`-E -t ${SERVICE} -s wrr -p 300`)
@@ -128,5 +128,5 @@ async function traffic(t: Test, kernel: IpvsKernel): Promise<void> {
   await run(`-e -t ${SERVICE} -r ${first} -m -w 0`)
   t.equal(await kernel.connect?.('203.0.113.9', '198.51.100.7', 80), first, 'a drained server keeps its clients')
   await run(`-d -t ${SERVICE} -r ${first}`)
-  t.not(await kernel.connect?.('203.0.113.9', '198.51.100.7', 80), first, 'one that is gone does not')
+  t.not(await kernel.connect?.('203.0.113.9', '198.51.100.7', 80), first, 'a removed server does not')
 }

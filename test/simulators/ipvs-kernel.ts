@@ -1,6 +1,6 @@
 import type { ServiceEntry } from '../../src/ipvs/table.ts'
 
-/** How `ipvsadm` ended, and what it said on its error output. */
+/** The exit of `ipvsadm`, and its error output. */
 export interface Ran {
   readonly code: number
   readonly stderr: string
@@ -19,23 +19,23 @@ export interface ConnectionEntry {
   readonly expires_s: number
 }
 
-/** What the conformance test needs of a kernel: a real one in a virtual machine, or the simulator. */
+/** The parts of a kernel that the conformance test needs: a real one in a virtual machine, or the simulator. */
 export interface IpvsKernel {
-  /** `ipvsadm` with these arguments. */
+  /** Runs `ipvsadm` with these arguments. */
   run(argv: readonly string[]): Promise<Ran>
-  /** The table as the reader of the daemon has it. */
+  /** The table in the form of the daemon's reader. */
   dump(): Promise<readonly ServiceEntry[]>
   connections(): Promise<readonly ConnectionEntry[]>
   /**
-   * One TCP connection of this client, of which so many bytes go to the server; answers the address of the server that
-   * took it. Absent where the test cannot make traffic.
+   * Opens one TCP connection of this client, of which so many bytes go to the server; returns the address of the server
+   * that accepted it. Absent where the test cannot make traffic.
    */
   connect?(client: string, service: string, port: number): Promise<string | undefined>
   /** Lets the kernel count: its figures are those of the last full two seconds. */
   settle?(): Promise<void>
 }
 
-/** A table of the kernel as text, for tests that read it in a machine. */
+/** Reads a table of the kernel as text, for tests that read it in a machine. */
 export function connectionsOf(text: string): readonly ConnectionEntry[] {
   return text
     .split('\n')
@@ -57,7 +57,7 @@ export function connectionsOf(text: string): readonly ConnectionEntry[] {
     )
 }
 
-/** IPv4 is one number in hexadecimal there; IPv6 is in brackets or plain. */
+/** IPv4 is one hexadecimal number there; IPv6 is in brackets or plain. */
 function addressOf(text: string): string {
   if (!/^[0-9A-F]{8}$/i.test(text)) return text.replaceAll(/[[\]]/g, '')
   return (text.match(/../g) ?? []).map((byte) => Number.parseInt(byte, 16)).join('.')

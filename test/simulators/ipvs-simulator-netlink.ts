@@ -23,14 +23,14 @@ import {
 } from '../../src/ipvs/protocol.ts'
 import type { SimulatedDest, SimulatedService } from './ipvs-simulator-table.ts'
 
-/** What of the simulator is told over netlink, and how it fails. */
+/** The simulator's data for netlink, and its faults. */
 export interface TableSource {
   /** Number of the family; undefined while the module is not loaded. */
   family(): number | undefined
   services(): readonly SimulatedService[]
-  /** Errno with which every question about the table is refused. */
+  /** Errno with which every query of the table is refused. */
   refusal(): number | undefined
-  /** Whether this dump is told to have been interrupted. */
+  /** Whether this dump is reported as interrupted. */
   interrupts(): boolean
 }
 
@@ -104,7 +104,7 @@ function attributesOf(view: DataView, from: number, end = view.byteLength): Read
 const textOf = (view: DataView): string =>
   Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString().replace(/\0$/, '')
 
-/** The service that a question names, compared by its bytes. */
+/** The service that a query names, compared byte by byte. */
 function serviceOf(view: DataView, source: TableSource): SimulatedService | undefined {
   const outer = attributesOf(view, MESSAGE_HEADER + GENERIC_HEADER).get(COMMAND_ATTRIBUTE.service)
   if (outer === undefined) return undefined
@@ -208,7 +208,7 @@ function writeDest(to: MessageWriter, dest: SimulatedDest): void {
   to.close(nested)
 }
 
-/** Both forms, as the kernel does: the old one holds what 32 bits can. */
+/** Both forms, as in the kernel: the old one holds what fits into 32 bits. */
 function writeStats(
   to: MessageWriter,
   numbers: { readonly stats32: number; readonly stats: number },

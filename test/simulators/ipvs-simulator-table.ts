@@ -2,15 +2,15 @@ import { type FORWARDING, PROTOCOL, STATS } from '../../src/ipvs/protocol.ts'
 import { SCHEDULERS } from '../../src/model/layer4.ts'
 import type { IpvsCommand } from './ipvs-arguments.ts'
 
-/** Totals that move at once, and what is shown of them, which the estimator brings up to date every two seconds. */
+/** Totals that change at once, and their visible values, which the estimator updates every two seconds. */
 export class SimulatedStats {
   readonly raw = STATS.map(() => 0)
   #counted = STATS.map(() => 0)
   #zero = STATS.map(() => 0)
-  /** Weighted averages as the kernel keeps them: rates with some bits behind the point. */
+  /** Weighted averages as in the kernel: rates with fractional bits. */
   #rates = STATS.map(() => 0)
 
-  /** What happens every two seconds: a quarter of the difference goes into the average. */
+  /** Runs every two seconds: a quarter of the difference is added to the average. */
   estimate(): void {
     for (const [index, raw] of this.raw.entries()) {
       const shift = index < 3 ? 512 : 16
@@ -21,13 +21,13 @@ export class SimulatedStats {
     }
   }
 
-  /** Shown from zero on; what was counted is not forgotten. */
+  /** Shown from zero on; the counts are kept. */
   zero(): void {
     this.#zero = [...this.#counted]
     this.#rates = STATS.map(() => 0)
   }
 
-  /** As they are told: five totals and their rates. */
+  /** In the order of netlink: five totals and their rates. */
   shown(): readonly number[] {
     const totals = this.#counted.map((value, index) => value - (this.#zero[index] ?? 0))
     const rates = this.#rates.map((rate, index) => (index < 3 ? (rate + 0x1_ff) >> 10 : (rate + 0xf) >> 5))
@@ -45,7 +45,7 @@ export interface SimulatedDest {
   inactive: number
   persistent: number
   readonly stats: SimulatedStats
-  /** What smooth weighted round robin remembers. */
+  /** State of smooth weighted round robin. */
   current: number
 }
 
@@ -59,12 +59,12 @@ export interface SimulatedService {
   timeout: number | undefined
   netmask: string | undefined
   dests: SimulatedDest[]
-  /** Removed ones, which come back with what they have counted. */
+  /** Removed ones, which return with their counts. */
   readonly trash: SimulatedDest[]
   readonly stats: SimulatedStats
 }
 
-/** What the kernel refuses, by the message that `ipvsadm` makes of it; exit code 255. */
+/** A refusal of the kernel, with the message of `ipvsadm`; exit code 255. */
 export class KernelRefusal extends Error {}
 
 const SERVICE_EXISTS = 'Service already exists'
@@ -77,7 +77,7 @@ const NO_DEST = 'No such destination'
 const serviceName = ({ family, protocol, address, port, mark }: SimulatedService | IpvsCommand): string =>
   mark === undefined ? `${protocol} [${address}]:${port}` : `mark ${mark} of ${family}`
 
-/** The kernel's table and its rules, without any of its packets. */
+/** The kernel's table and its rules, without packets. */
 export class SimulatedTable {
   readonly #services = new Map<string, SimulatedService>()
 

@@ -7,7 +7,7 @@ import { type ConnectionEntry, connectionsOf, type IpvsKernel, type Ran } from '
 import { simulatedChannel } from './ipvs-simulator-netlink.ts'
 import { KernelRefusal, type SimulatedDest, type SimulatedService, SimulatedTable } from './ipvs-simulator-table.ts'
 
-/** Seconds between two looks of the kernel's estimator. */
+/** Interval of the kernel's estimator, in seconds. */
 const ESTIMATE_S = 2
 const FAMILY = 31
 
@@ -19,7 +19,7 @@ interface Template {
   expires_s: number
 }
 
-/** How many bytes and packets a connection has: some that come in, some that go out. */
+/** Bytes and packets of a connection, in each direction. */
 export interface Traffic {
   readonly packetsIn: number
   readonly bytesIn: number
@@ -28,16 +28,16 @@ export interface Traffic {
 }
 const SHORT: Traffic = { packetsIn: 6, bytesIn: 400, packetsOut: 4, bytesOut: 900 }
 
-/** The balancing table of a kernel, for machines that have none. Passes the same conformance test as the real one. */
+/** The balancing table of a kernel, for machines without one. Passes the same conformance test as the real one. */
 export class IpvsSimulator implements IpvsKernel {
   readonly table = new SimulatedTable()
-  /** Whether the module is there. */
+  /** Whether the module is loaded. */
   isLoaded = true
-  /** Errno with which the kernel refuses to tell its table. */
+  /** Errno with which the kernel refuses to read out its table. */
   refuses: number | undefined
-  /** So many dumps are told to have been interrupted. */
+  /** Number of next dumps that are reported as interrupted. */
   interrupted = 0
-  /** Number of the family: another one after the module was unloaded and loaded. */
+  /** Number of the family: it changes when the module is unloaded and loaded. */
   family = FAMILY
   readonly #templates: Template[] = []
   readonly #reader: IpvsReader
@@ -56,7 +56,7 @@ export class IpvsSimulator implements IpvsKernel {
     })
   }
 
-  /** `ipvsadm` with these arguments. */
+  /** Runs `ipvsadm` with these arguments. */
   ipvsadm(...argv: readonly string[]): Ran {
     try {
       const command = parseIpvsadm(argv)
@@ -83,7 +83,7 @@ export class IpvsSimulator implements IpvsKernel {
     return Promise.resolve(connectionsOf(this.connectionsText()))
   }
 
-  /** As /proc/net/ip_vs_conn lists the templates. */
+  /** The templates as listed in /proc/net/ip_vs_conn. */
   connectionsText(): string {
     const lines = this.#templates.map(({ service, client, dest, expires_s }) => {
       const isMark = service.mark !== undefined
@@ -106,7 +106,7 @@ export class IpvsSimulator implements IpvsKernel {
     return Promise.resolve()
   }
 
-  /** Two seconds pass: the estimator counts, templates grow older. */
+  /** Lets two seconds pass: the estimator counts, templates age. */
   pass(): void {
     this.table.estimate()
     for (const template of this.#templates) template.expires_s -= ESTIMATE_S
@@ -114,13 +114,13 @@ export class IpvsSimulator implements IpvsKernel {
     this.#templates.splice(0, this.#templates.length, ...alive)
   }
 
-  /** A connection to a service, by a firewall mark too; undefined when no server takes it. */
+  /** Opens a connection to a service, also by a firewall mark; undefined when no server accepts it. */
   open(service: SimulatedService, client: string, traffic: Traffic = SHORT): SimulatedDest | undefined {
     const dest = this.#chosen(service, client)
     if (dest === undefined) return undefined
     dest.active++
     for (const { stats } of [service, dest]) {
-      // Where answers pass by, they are not counted.
+      // Where answers bypass the balancer, they are not counted.
       const isSeen = dest.forwarding === 'masq'
       const { packetsIn, packetsOut, bytesIn, bytesOut } = traffic
       const counts = [1, packetsIn, isSeen ? packetsOut : 0, bytesIn, isSeen ? bytesOut : 0]
@@ -140,7 +140,7 @@ export class IpvsSimulator implements IpvsKernel {
     if (timeout === undefined) return scheduled(service)
     const name = masked(client, service.netmask)
     const bound = this.#templates.find((one) => one.service === service && one.client === name)
-    // A server that is gone lets its clients go; one that is drained does not.
+    // A removed server loses its clients; a drained one keeps them.
     if (bound !== undefined && dests.includes(bound.dest)) {
       bound.expires_s = timeout
       return bound.dest

@@ -11,8 +11,8 @@ interface Snapshot {
 }
 
 /**
- * LVM as this project uses it, for a machine without a device mapper: a root volume, one snapshot of it, and what the
- * real programs say (lvm2 2.03.16). Strict: an option that it does not know is refused, as by the real ones.
+ * LVM as this project uses it, for a machine without a device mapper: a root volume, one snapshot of it, and the output
+ * of the real programs (lvm2 2.03.16). Strict: unknown options are refused, as by the real ones.
  */
 export class LvmSimulator {
   readonly calls: string[] = []
@@ -61,12 +61,12 @@ export class LvmSimulator {
     }
   }
 
-  /** The root file system was written to: percent of the snapshot that is taken now. */
+  /** Writes to the root file system: sets the used percentage of the snapshot. */
   fill(percent: number): void {
     if (this.#snapshot !== undefined) this.#snapshot.used = Math.min(100, percent)
   }
 
-  /** The next start of the machine begins the merge that waits for it. */
+  /** The next start of the machine begins the pending merge. */
   restart(): void {
     if (this.#snapshot?.isMerging === true) this.#merging = true
   }
@@ -166,7 +166,7 @@ function rowOf({ created, size, used, isMerging }: Snapshot): Record<string, str
   }
 }
 
-/** 0: stands alone; a text: has this value; 1: its value is answered. Every word must be there. */
+/** 0: has no value; a text: has this value; 1: its value is returned. Every word must be there. */
 function strict(args: readonly string[], known: Readonly<Record<string, 0 | 1 | string>>): string | RunResult {
   const seen = new Set<string>()
   let answer = ''

@@ -6,7 +6,7 @@ import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import type { Ending } from '../fixtures/folder.ts'
 
 export const CLIENT_ID = 'fulcrum at work'
-/** With letters that the form of a password has to escape. */
+/** With letters that have to be escaped in a form. */
 export const CLIENT_SECRET = 'a+secret/of: the provider%'
 export const BASE_URL = 'https://lb.example.test:9443'
 
@@ -36,28 +36,28 @@ function signature({ alg, privateKey: key }: Key, text: string): Buffer {
   return sign('sha256', data, alg === 'PS256' ? { key, padding: 6, saltLength: 32 } : key)
 }
 
-/** An OpenID provider of the test, over TLS: it keeps to the protocol, and its tokens say whatever the test wants. */
+/** An OpenID provider for tests, over TLS: it follows the protocol, and its tokens carry any claims. */
 export async function oidcProvider(test: Ending, alg: Algorithm = 'ES256') {
   const maker = certificateMaker(test)
   const ca = maker.pair({ name: 'Test CA', isCa: true })
   const own = maker.pair({ name: 'idp.test', issuer: ca, names: 'DNS:localhost,IP:127.0.0.1' })
   const codes = new Map<string, URLSearchParams>()
-  /** What was asked, by path. */
+  /** Requested paths. */
   const asked: string[] = []
-  /** What a test changes. */
+  /** Settings that a test changes. */
   const told = {
     key: newKey(alg),
     claims: {} as Claims,
-    /** Instead of a token that is signed as it should be. */
+    /** Replaces the correctly signed token. */
     token: undefined as ((claims: Claims, key: Key) => string) | undefined,
     metadata: {} as Claims,
-    /** Answers nothing to these paths, or with this. */
+    /** Paths that get no answer; those in `instead` get another one. */
     silent: new Set<string>(),
     instead: new Map<string, string>(),
     redirects: new Map<string, string>(),
     methods: ['client_secret_basic'],
   }
-  /** What it publishes: another key only once the test says so. */
+  /** Published keys: another key only once the test says so. */
   const published: Key[] = [told.key]
   const server = createServer({ key: own.key, cert: own.cert }, (request, response) => void serve(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -74,7 +74,7 @@ export async function oidcProvider(test: Ending, alg: Algorithm = 'ES256') {
     return `${said}.${signature(key, said).toString('base64url')}`
   }
 
-  /** What a browser does that is sent there by somebody who has logged in: where it is sent back to. */
+  /** Acts as a browser of a user who has logged in: returns where it is redirected to. */
   const authorize = (location: string): string => {
     const wanted = new URL(location).searchParams
     const code = randomBytes(16).toString('base64url')
@@ -119,7 +119,7 @@ export async function oidcProvider(test: Ending, alg: Algorithm = 'ES256') {
         jwks_uri: `${issuer}/keys`,
       }
       const takes = { token_endpoint_auth_methods_supported: told.methods }
-      // What it says of algorithms is not believed.
+      // Its list of algorithms is not trusted.
       const algorithms = { id_token_signing_alg_values_supported: ['none', 'HS256', 'RS256'] }
       return [200, { issuer, ...endpoints, ...takes, ...algorithms, ...told.metadata }]
     }
@@ -163,7 +163,7 @@ export async function oidcProvider(test: Ending, alg: Algorithm = 'ES256') {
   return { issuer, config, told, asked, published, authorize, tokenOf, rotate, down, ca: ca.cert }
 }
 
-/** Tokens that nobody signed, and one whose secret is what everybody knows. */
+/** Unsigned tokens, and one that is signed with a public value as its secret. */
 export const forged = {
   none: (claims: Claims) => `${encoded({ alg: 'none' })}.${encoded(claims)}.`,
   hmac: (claims: Claims, { kid, publicKey }: Key) => {

@@ -14,11 +14,11 @@ export interface Answering {
   readonly attributes?: readonly Attribute[]
   readonly secret?: string
   readonly identifier?: number
-  /** Without one, or where it is to stand; last by default. */
+  /** Absent, or its position; last by default. */
   readonly messageAuthenticator?: 'none' | 'first' | 'last'
 }
 
-/** The answer that a server would send. */
+/** The answer of a server. */
 export function answerTo(request: Buffer, answering: Answering = {}): Buffer {
   const { code = CODE.accessAccept, attributes = [], secret = SECRET, messageAuthenticator = 'last' } = answering
   const authenticator = request.subarray(4, 20)
@@ -35,12 +35,12 @@ export function answerTo(request: Buffer, answering: Answering = {}): Buffer {
 export type Reply = (datagram: Uint8Array) => void
 export type Handler = (request: Buffer, reply: Reply, from: RemoteInfo) => void
 
-/** A socket on loopback that does what the test wants. */
+/** A socket on loopback that behaves as the test wants. */
 export async function radiusServer(test: Test, handle: Handler, address = '127.0.0.1') {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4')
   const requests: Buffer[] = []
   socket.on('message', (request, from) => {
-    // Whoever had this port before may still get a datagram, which is no Access-Request.
+    // A previous user of this port may still get a datagram, which is no Access-Request.
     if (request[0] !== CODE.accessRequest) return
     requests.push(request)
     handle(request, (datagram) => socket.send(datagram, from.port, from.address), from)
@@ -58,7 +58,7 @@ export async function radiusServer(test: Test, handle: Handler, address = '127.0
   return { port, host, requests, close }
 }
 
-/** An address of loopback, and a port, where nobody listens: no other test uses this address. */
+/** A loopback address and port on which nothing listens: no other test uses this address. */
 export async function closedHost(test: Test): Promise<RadiusHost> {
   const { host, close } = await radiusServer(test, () => undefined, '127.77.0.1')
   close()
@@ -71,7 +71,7 @@ export async function silentHost(test: Test): Promise<RadiusHost> {
   return host
 }
 
-/** Quick to give up. */
+/** Gives up quickly. */
 export const radiusConfig = (hosts: readonly RadiusHost[], more: Partial<RadiusConfig> = {}): RadiusConfig => ({
   ...NO_RADIUS,
   id: 'cluster',

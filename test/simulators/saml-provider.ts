@@ -14,7 +14,7 @@ const acsUrlOf = (baseUrl: string) => `${baseUrl}/api/v1/saml/acs`
 
 export interface Claims {
   readonly inResponseTo: string
-  /** Where the appliance is reached. */
+  /** Address of the appliance. */
   readonly baseUrl?: string
   readonly email?: string
   readonly issuer?: string
@@ -53,7 +53,7 @@ export function responseAround(assertion: string, claims: Claims): string {
 const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
 const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256'
 
-/** An identity provider of the test: it says whatever the test wants, and signs it. */
+/** An identity provider for tests: it makes any assertion, and signs it. */
 export async function samlProvider(test: Test) {
   const folder = temporaryFolder(test, 'idp')
   const [keyFile, certificateFile] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
@@ -104,14 +104,14 @@ export async function samlProvider(test: Test) {
       idpCertificates: [certificate],
       emailAttribute: '',
     },
-    /** What it posts, base64. */
+    /** The posted form value, base64. */
     response: (claims: Claims) => encoded(responseAround(signed(assertionOf(claims)), claims)),
   }
 }
 
 export const encoded = (xml: string) => Buffer.from(xml).toString('base64')
 
-/** The id of the request that a browser is sent with. */
+/** The id of the request with which a browser is redirected. */
 export function requestIdOf(location: string): string {
   const request = new URL(location).searchParams.get('SAMLRequest') ?? ''
   return / ID="([^"]+)"/.exec(inflateRawSync(Buffer.from(request, 'base64')).toString())?.[1] ?? ''

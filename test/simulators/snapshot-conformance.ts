@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 interface Answered {
   readonly status: number
   readonly data: unknown
-  /** Of a 202. */
+  /** Job of a 202. */
   readonly job: string
   readonly text: string
 }
@@ -16,7 +16,10 @@ export interface SnapshotApi {
 
 const PATH = '/lvmsnapshots'
 
-/** What the snapshot endpoints do on any machine with LVM and without a snapshot; leaves it so. */
+/**
+ * The behaviour of the snapshot endpoints on any machine with LVM and without a snapshot, which it leaves behind
+ * likewise.
+ */
 export async function snapshotConformance(t: Test, { request, ended }: SnapshotApi): Promise<void> {
   const state = async () => (await request('GET', PATH)).data
   const begin = async (method: string) => {
