@@ -27,7 +27,7 @@ async function fixture(test: Test, clock = systemClock) {
 const reads = async (call: Caller, token: string, path = '/ipvsDirector/rips') =>
   (await call('GET', path, { token })).status
 
-t.test('API tokens that are not exactly the one that was made: refused', async (test) => {
+t.test('API tokens that differ from the created one: refused', async (test) => {
   const { anonymous, create, login } = await fixture(test)
   const one = await create({ name: 'one' })
   const two = await create({ name: 'two' }, await login('other@localhost', PASSWORD))
@@ -61,7 +61,7 @@ t.test('API tokens that are not exactly the one that was made: refused', async (
 })
 
 t.test(
-  'an API token ends with its days, with its revocation, and counts for nothing while its user is disabled or gone',
+  'an API token ends with its expiry or revocation, and counts for nothing while its user is disabled or deleted',
   async (test) => {
     let passed_ms = 0
     const clock = { ...systemClock, now_ms: () => systemClock.now_ms() + passed_ms }
@@ -78,7 +78,7 @@ t.test(
     for (const { token } of [day, kept]) test.equal(await reads(anonymous, token), 401, 'disabled')
     await call('PUT', `/localUsers/users/${user}`, { body: { disabled: 'false', roles: [] } })
     await call('PUT', '/services/apply')
-    for (const { token } of [day, kept]) test.equal(await reads(anonymous, token), 403, 'roles taken away')
+    for (const { token } of [day, kept]) test.equal(await reads(anonymous, token), 403, 'roles removed')
     test.equal(await reads(anonymous, revoked.token), 401)
     passed_ms = 86_401_000
     test.equal(await reads(anonymous, day.token), 401, 'expired')
@@ -87,11 +87,11 @@ t.test(
     ).json.data
     await call('DELETE', `/localUsers/users/${user}`, { token })
     await call('PUT', '/services/apply', { token })
-    test.equal(await reads(anonymous, kept.token), 401, 'its user is gone')
+    test.equal(await reads(anonymous, kept.token), 401, 'its user is deleted')
   },
 )
 
-t.test('an API token does no more than what it was made for, nor more than its user may', async (test) => {
+t.test('an API token grants only its own endpoints, and nothing that its user may not do', async (test) => {
   const { anonymous, node, create, idOf } = await fixture(test)
   const wanted = [await idOf('GET', '/ipvsDirector/rips'), await idOf('POST', '/localUsers/users')]
   const { token } = await create({ name: 'narrow', endpoints: wanted })
@@ -106,12 +106,12 @@ t.test('an API token does no more than what it was made for, nor more than its u
     })
     if (status !== 403) allowed.push(`${method} ${path}`)
   }
-  // Its user, a Manager, may not make users, whatever the token says.
+  // Its user, a Manager, may not create users, whatever the token says.
   test.same(allowed, ['GET /ipvsDirector/rips'])
 })
 
 t.test(
-  'an API token has no account: password, second factor, sessions and tokens are not for it; it may end itself',
+  'an API token has no account: password, second factor, sessions and tokens are refused to it; it may end itself',
   async (test) => {
     const { anonymous, node, create, login } = await fixture(test)
     const { token } = await create({ name: 'all' }, await login('admin@localhost', 'correct horse battery'))
@@ -130,7 +130,7 @@ t.test(
   },
 )
 
-t.test('nobody ends the sessions or revokes the tokens of somebody else as if they were his own', async (test) => {
+t.test('a user cannot end sessions or revoke tokens of another as if they were his own', async (test) => {
   const { anonymous, call, create, login, session } = await fixture(test)
   const other = await login('other@localhost', PASSWORD)
   const { id, token } = await create({ name: 'mine' })

@@ -5,17 +5,17 @@ import type { Endpoint } from '../../src/api/endpoint.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import type { Caller } from '../fixtures/appliance.ts'
 
-/** What has a path of its own. */
+/** Endpoints with a path. */
 export const endpoints: readonly Endpoint[] = table.filter((endpoint) => !endpoint.permissionOnly)
 
-/** A path with a value for every parameter. */
+/** Returns a path with a value for every parameter. */
 export function concrete(path: string, node: string, value = 'unknown-1'): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => (/^applianceI[dD]$/.test(name) ? node : value))
 }
 
 export const PASSWORD = 'a long enough password'
 
-/** Creates a user who counts after an apply; answers its id. */
+/** Creates a user who counts after an apply; returns the id. */
 export async function createUser(call: Caller, email: string, roles: readonly string[] = []): Promise<string> {
   const body = { email, firstname: 'A', lastname: 'B', password: PASSWORD, disabled: 'false', roles }
   const answer = await call('POST', '/localUsers/users', { body })
@@ -23,14 +23,14 @@ export async function createUser(call: Caller, email: string, roles: readonly st
   return String(answer.json.data.id)
 }
 
-/** Ids of the default roles by name. */
+/** Returns the ids of the default roles by name. */
 export async function roleIds(call: Caller): Promise<Readonly<Record<string, string>>> {
   const { json } = await call('GET', '/rbac/roles')
   const roles: readonly { readonly id: string; readonly name: string }[] = json.data
   return Object.fromEntries(roles.map(({ id, name }) => [name, id]))
 }
 
-/** The key that the daemon signs with, as a thief of the state folder would have it. */
+/** Returns the signing key of the daemon, as a thief of the state folder would have it. */
 export function daemonKey(state: string): { readonly pem: string; readonly key: KeyObject; readonly open: KeyObject } {
   const pem = readFileSync(join(state, 'token-key.pem'), 'utf8')
   const key = createPrivateKey(pem)
@@ -40,7 +40,7 @@ export function daemonKey(state: string): { readonly pem: string; readonly key: 
 export const base64url = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-/** Header and claims of a token. */
+/** Returns header and claims of a token. */
 export function parts(token: string): {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
@@ -52,7 +52,7 @@ export function parts(token: string): {
   return { header, claims }
 }
 
-/** The one in the middle. */
+/** Returns the middle value. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN

@@ -12,7 +12,7 @@ const WIDTH = 24
 t.setTimeout(0)
 
 interface Low {
-  /** Of one user each, whose roles are of little use otherwise. */
+  /** Tokens of one user each, whose roles are of little other use. */
   readonly monitoring: string
   readonly auditor: string
 }
@@ -40,7 +40,7 @@ async function fixture(test: Test): Promise<{ readonly daemon: Daemon; readonly 
 const told = (statuses: Statuses) => [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')
 
 t.test(
-  'availability: what a low role floods with holds up nobody else, and is refused where it has a limit',
+  'availability: a flood from a low role delays no other user, and is refused where it has a limit',
   async (test) => {
     const { daemon, low } = await fixture(test)
     const now = Math.floor(Date.now() / 1000)
@@ -69,14 +69,14 @@ t.test(
       )
       test.ok(![...statuses.keys()].some((status) => status >= 500), `${what}: ${told(statuses)}`)
       if (what !== 'searches of the audit log') continue
-      // On a busy machine each may be over before the third is there.
+      // On a busy machine each may be over before the third arrives.
       let found = statuses
       for (let again = 0; again < 20 && !found.has(429); again += 1) {
         const stopAgain = await flood()
         await felt(daemon, 2, 5)
         found = await stopAgain()
       }
-      test.ok(found.has(429), 'two at once are the most of one user')
+      test.ok(found.has(429), 'one user has at most two at once')
     }
     for (let n = 0; n < 51; n += 1) await freshToken(daemon)
     const mine = await daemon.call('GET', '/localUsers/me/sessions', { token: await freshToken(daemon) })
@@ -90,7 +90,7 @@ t.test(
 const freshToken = async (daemon: Daemon) =>
   String((await daemon.data('POST', '/token', { email: 'Monitoring@localhost', password: PASSWORD })).token)
 
-t.test('availability: one user has not all streams, nor all places for long answers', async (test) => {
+t.test('availability: one user cannot have all streams, nor all places for long answers', async (test) => {
   const { daemon, low } = await fixture(test)
   const before = await felt(daemon, 2, REQUESTS)
   const roles = await roleIds(daemon.call.bind(daemon))

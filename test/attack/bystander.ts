@@ -6,7 +6,7 @@ export interface Figures {
   readonly p99_ms: number
 }
 
-/** What somebody else feels, who asks one thing after the other, and is always answered. */
+/** Response times of another user, who sends one request after another and always gets an answer. */
 export async function felt(daemon: Daemon, rounds = 4, requests = 100, path = '/services'): Promise<Figures> {
   const taken: number[][] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -22,7 +22,7 @@ export async function felt(daemon: Daemon, rounds = 4, requests = 100, path = '/
   return { p50_ms: median(taken.map(median)), p99_ms: median(taken.map((one) => quantile(one, 0.99))) }
 }
 
-/** With how many times the p99 of `before` it is. */
+/** Text of the figures, with the factor by which p99 exceeds that of `before`. */
 export function textOf({ p50_ms, p99_ms }: Figures, before?: Figures): string {
   const ratio = before === undefined ? '' : ` (p99 ${(p99_ms / before.p99_ms).toFixed(2)} times)`
   return `p50 ${p50_ms.toFixed(2)} ms, p99 ${p99_ms.toFixed(2)} ms${ratio}`

@@ -13,7 +13,7 @@ interface Change {
   readonly by: string
 }
 
-/** An administrator, a person of each default role, and one with nothing; `pending` shows what is pending. */
+/** An administrator, a user of each default role, and one without roles; `pending` returns the pending changes. */
 async function people(test: Test, wanted: readonly string[] = ['Operator', 'Manager']) {
   const fixture = await applianceFixture(test)
   const { call, appliance, login } = fixture
@@ -38,48 +38,41 @@ async function people(test: Test, wanted: readonly string[] = ['Operator', 'Mana
 
 const disable = (call: Caller, user: string) => call('PUT', `/localUsers/users/${user}`, { body: { disabled: true } })
 
-t.test(
-  'combined rights: nobody but who could make a change applies it, takes it back or lets it vanish',
-  async (test) => {
-    const { call, by, target, rip, pending } = await people(test, [...LOW, 'nothing'])
-    await disable(call, target)
-    await call('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 81, weight: 7 } })
-    const before = JSON.stringify(await pending())
-    const [person, server] = ['users', 'realServers'].map(
-      (section) => JSON.parse(before).find(({ resource }: Change) => resource === section).id,
-    )
-    for (const role of [...LOW, 'nothing']) {
-      const asked: readonly (readonly [string, string, unknown?])[] = [
-        ['PUT', '/services/apply'],
-        ['PUT', '/services/apply', { confirmWithin: 5 }],
-        ['PUT', '/services/apply', { force: true }],
-        ['PUT', '/services/apply?force=restart'],
-        ['PUT', '/services/apply', { changes: [person] }],
-        ['DELETE', '/services/pending'],
-        ['DELETE', `/services/pending/${person}`],
-      ]
-      for (const [method, path, body] of asked) {
-        const { status, json } = await by(role)(method, path, body === undefined ? {} : { body })
-        test.match(
-          [status, json.code],
-          [403, 'PERMISSION_DENIED'],
-          `${role}: ${method} ${path} ${JSON.stringify(body)}`,
-        )
-      }
+t.test('combined rights: only a user who could make a change applies it, reverts it or discards it', async (test) => {
+  const { call, by, target, rip, pending } = await people(test, [...LOW, 'nothing'])
+  await disable(call, target)
+  await call('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 81, weight: 7 } })
+  const before = JSON.stringify(await pending())
+  const [person, server] = ['users', 'realServers'].map(
+    (section) => JSON.parse(before).find(({ resource }: Change) => resource === section).id,
+  )
+  for (const role of [...LOW, 'nothing']) {
+    const asked: readonly (readonly [string, string, unknown?])[] = [
+      ['PUT', '/services/apply'],
+      ['PUT', '/services/apply', { confirmWithin: 5 }],
+      ['PUT', '/services/apply', { force: true }],
+      ['PUT', '/services/apply?force=restart'],
+      ['PUT', '/services/apply', { changes: [person] }],
+      ['DELETE', '/services/pending'],
+      ['DELETE', `/services/pending/${person}`],
+    ]
+    for (const [method, path, body] of asked) {
+      const { status, json } = await by(role)(method, path, body === undefined ? {} : { body })
+      test.match([status, json.code], [403, 'PERMISSION_DENIED'], `${role}: ${method} ${path} ${JSON.stringify(body)}`)
     }
-    test.equal(JSON.stringify(await pending()), before, 'everything is pending as it was')
-    const told = await by('Manager')('PUT', '/services/apply')
-    test.match(told.json.errors, [{ field: person, code: 'PERMISSION_DENIED', message: /localUsers\.update/ }])
-    test.equal(told.json.errors.length, 1)
-    // What is theirs to do they do, and only that.
-    test.equal((await by('Operator')('PUT', '/services/apply', { body: { changes: [server] } })).status, 403)
-    test.equal((await by('Manager')('PUT', '/services/apply', { body: { changes: [server] } })).status, 200)
-    test.match(await pending(), [{ id: person }])
-    test.equal((await call('PUT', '/services/apply')).status, 200)
-  },
-)
+  }
+  test.equal(JSON.stringify(await pending()), before, 'all changes are still pending')
+  const told = await by('Manager')('PUT', '/services/apply')
+  test.match(told.json.errors, [{ field: person, code: 'PERMISSION_DENIED', message: /localUsers\.update/ }])
+  test.equal(told.json.errors.length, 1)
+  // They can do what their rights cover, and only that.
+  test.equal((await by('Operator')('PUT', '/services/apply', { body: { changes: [server] } })).status, 403)
+  test.equal((await by('Manager')('PUT', '/services/apply', { body: { changes: [server] } })).status, 200)
+  test.match(await pending(), [{ id: person }])
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+})
 
-t.test('combined rights: who touches a change last does not make it their own', async (test) => {
+t.test('combined rights: the last user to touch a change does not become its owner', async (test) => {
   const { by, rip, pending } = await people(test)
   await by('Manager')('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 80, weight: 1 } })
   test.equal((await by('Operator')('PUT', `/ipvsDirector/rips/${rip}/drain`)).status, 200)
@@ -94,7 +87,7 @@ t.test('combined rights: who touches a change last does not make it their own', 
   test.equal((await by('Operator')('PUT', '/services/apply', { body: { mine: true } })).status, 200)
 })
 
-t.test('combined rights: half of a change of access neither goes live nor goes away', async (test) => {
+t.test('combined rights: half of a change of access is neither applied nor discarded', async (test) => {
   const { call, target, ids, pending } = await people(test, ['nothing'])
   await disable(call, target)
   await call('DELETE', `/localUsers/users/${ids['nothing']}`)
@@ -105,7 +98,7 @@ t.test('combined rights: half of a change of access neither goes live nor goes a
   test.same(await pending(), [])
 })
 
-t.test('combined rights: what is not confirmed in time is pending again, as its author’s', async (test) => {
+t.test('combined rights: an unconfirmed change is pending again, as its author’s', async (test) => {
   const { call, by, target, rip, pending, appliance } = await people(test)
   await appliance.run()
   await by('Operator')('PUT', `/ipvsDirector/rips/${rip}/drain`)
@@ -113,7 +106,7 @@ t.test('combined rights: what is not confirmed in time is pending again, as its 
   const before = await pending()
   await call('PUT', '/services/apply', { body: { confirmWithin: 5 } })
   test.same(await pending(), [])
-  test.equal((await by('Manager')('PUT', '/services/apply/confirm')).status, 403, 'nor does a Manager keep it')
+  test.equal((await by('Manager')('PUT', '/services/apply/confirm')).status, 403, 'nor can a Manager confirm it')
   await until('it is taken back', async () => (await pending()).length > 0)
   const strip = (changes: readonly Change[]) =>
     changes.map(({ id, by: author, resourceId }) => [id, author, resourceId])
@@ -122,7 +115,7 @@ t.test('combined rights: what is not confirmed in time is pending again, as its 
 })
 
 t.test(
-  'combined rights: a transaction of somebody else is not rolled back, and no lost right is committed',
+  'combined rights: the transaction of another user cannot be rolled back, and no lost right is committed',
   async (test) => {
     const { call, by, target, ids } = await people(test)
     const { id } = (await call('POST', '/transactions')).json.data
@@ -141,7 +134,7 @@ t.test(
   },
 )
 
-t.test('combined rights: no revision without a change, and a restart only by who may restart', async (test) => {
+t.test('combined rights: no revision without a change, and a restart only with the right to restart', async (test) => {
   const { call, by } = await people(test)
   const newest = async () => (await call('GET', '/revisions?limit=1')).json.data[0].revision
   const before = await newest()
@@ -153,7 +146,7 @@ t.test('combined rights: no revision without a change, and a restart only by who
   test.equal(await newest(), before)
 })
 
-t.test('combined rights: who manages certificates makes their own live, and nobody else’s changes', async (test) => {
+t.test('combined rights: a certificate manager applies their own changes, and no changes of others', async (test) => {
   const { by, rip, pending, call } = await people(test, ['Certificates', 'Manager'])
   const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
   await by('Manager')('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 81, weight: 7 } })
@@ -173,7 +166,7 @@ t.test('combined rights: who manages certificates makes their own live, and nobo
     })
   await by('Certificates')('PUT', `/certificates/certs/${made.json.data.id}`, { body: { name: 'mistyped' } })
   const own = (await pending()).find(({ resource }) => resource === 'certificates')?.id
-  test.equal((await by('Certificates')('DELETE', `/services/pending/${own}`)).status, 200, 'their own they discard')
+  test.equal((await by('Certificates')('DELETE', `/services/pending/${own}`)).status, 200, 'they discard their own')
   await by('Certificates')('POST', '/certificates/certs', { body: { name: 'mistyped', pem: cert + key } })
   test.equal((await by('Certificates')('DELETE', '/services/pending?mine=true')).status, 200)
   test.strictSame(
@@ -195,11 +188,11 @@ t.test('combined rights: who manages certificates makes their own live, and nobo
   await by('Certificates')('DELETE', `/certificates/certs/${again.json.data.id}`)
   const body = { mine: true, confirmWithin: 60 }
   test.equal((await by('Certificates')('PUT', '/services/apply', { body })).status, 200)
-  test.equal((await by('Certificates')('PUT', '/services/apply/revert')).status, 200, 'their own they take back')
+  test.equal((await by('Certificates')('PUT', '/services/apply/revert')).status, 200, 'they revert their own')
 })
 
 t.test(
-  'combined rights: what was restored goes live by who may restore, but for access and raw lines',
+  'combined rights: restored changes go live with the right to restore, except access and raw lines',
   async (test) => {
     const { by, target, pending, call, rip } = await people(test, ['Backup', 'Manager'])
     const lines = await call('PUT', '/layer7proxy/raw', { body: { global: ['tune.comp.maxlevel 1'] } })
@@ -246,7 +239,7 @@ t.test('combined rights: a drain that ends in a halt needs the rights to halt an
   }
 })
 
-t.test('combined rights: a job of somebody who is gone does nothing any more', async (test) => {
+t.test('combined rights: a job of a deleted user does nothing more', async (test) => {
   const { call, by, ids, rip } = await people(test)
   const { json, status, text } = await by('Manager')('PUT', `/ipvsDirector/rips/${rip}/drain?wait=4s&then=halt`)
   test.equal(status, 202, text)

@@ -8,7 +8,7 @@ import { Daemon, until } from '../fixtures/daemon.ts'
 const DESCRIPTORS = 512
 /** Half of so small a limit, and a quarter of that for one address. */
 const [ALL, EACH] = [256, 64]
-/** One address comes so often, with a quarter of what it may have. */
+/** One address connects so often, with a quarter of its limit. */
 const [ROUNDS, ROUND] = [13, EACH / 4]
 t.setTimeout(0)
 
@@ -22,7 +22,7 @@ async function fixture(test: Test, descriptors = DESCRIPTORS): Promise<Daemon> {
 
 const openFiles = ({ pid }: Daemon) => readdirSync(`/proc/${pid}/fd`).length
 
-/** Connections that say nothing; answers how many the daemon kept. */
+/** Silent connections; counts how many the daemon kept. */
 class Crowd {
   readonly #sockets = new Set<Socket>()
 
@@ -48,7 +48,7 @@ class Crowd {
     await Promise.all(connected)
   }
 
-  /** How many of them the daemon keeps, as it says with TLS: one that it refuses is connected at first. */
+  /** Returns how many of them the daemon keeps, as a TLS handshake shows: a refused one is connected at first. */
   async kept(): Promise<number> {
     const all = [...this.#sockets].map((socket) => {
       const secured = secure({ socket, rejectUnauthorized: false }).on('error', () => undefined)
@@ -78,11 +78,11 @@ t.test(
       )
     await crowd.add(200, daemon.port, '127.0.0.2')
     test.equal(await settled(EACH), EACH)
-    test.equal((await daemon.call('GET', '/services')).status, 200, 'others come in')
+    test.equal((await daemon.call('GET', '/services')).status, 200, 'others are accepted')
     for (const host of [3, 4, 5, 6, 7, 8]) await crowd.add(100, daemon.port, `127.0.0.${host}`)
     test.ok((await settled(ALL)) > 3 * EACH)
     test.ok(openFiles(daemon) < DESCRIPTORS - 50, `${openFiles(daemon)} of ${DESCRIPTORS} are open`)
-    // Files, stores, threads and programs all take descriptors; this client came before the others.
+    // Files, stores, threads and programs all need descriptors; this client came before the others.
     const body = { name: 'web', ip: '192.0.2.1', port: 80 }
     test.equal((await daemon.call('POST', '/ipvsDirector/rips', { body })).status, 201)
     test.equal((await daemon.call('PUT', '/services/apply')).status, 200)
@@ -94,12 +94,12 @@ t.test(
       (open) => open < ALL - EACH,
     )
     await crowd.add(EACH, daemon.port, '127.0.0.9')
-    test.equal(await crowd.kept(), EACH, 'what is closed makes room')
+    test.equal(await crowd.kept(), EACH, 'closed connections make room')
     test.notMatch(daemon.stderr, /EMFILE|"level":"error"/)
   },
 )
 
-t.test('connections: an address that comes and goes all the time is not refused for what it had', async (test) => {
+t.test('connections: an address that constantly reconnects is not refused for closed connections', async (test) => {
   const daemon = await fixture(test)
   let kept = 0
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -107,9 +107,9 @@ t.test('connections: an address that comes and goes all the time is not refused 
     await crowd.add(ROUND, daemon.port, '127.0.0.2')
     kept += await crowd.kept()
     crowd.end()
-    // While nobody is connected, all is forgotten; this client stays.
+    // Without connections all counts are forgotten; this client stays.
     await daemon.call('GET', '/services')
-    // The kernel is asked once a second at the most: who comes more often may be refused until then.
+    // The kernel is asked at most once a second: a more frequent client may be refused until then.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
   }
   test.equal(kept, ROUNDS * ROUND)

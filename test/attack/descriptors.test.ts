@@ -7,9 +7,9 @@ import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
-/** A process that is about to become a program has not closed anything yet. */
+/** A process that is about to execute a program has not closed anything yet. */
 const BEGINNERS = new Set(['node', 'perl'])
-/** Says what the check has open, and waits until the test has looked at everything around it. */
+/** Opens a connection, and waits until the test has inspected everything around it. */
 const CHECK = '#!/bin/bash\nexec 5<>"/dev/tcp/$3/$4"\nread -r <&5\n'
 
 const orNothing = <T>(read: () => readonly T[]): readonly T[] => {
@@ -31,7 +31,7 @@ function childrenOf(pid: number): readonly number[] {
   return direct.flatMap((child) => [child, ...childrenOf(child)])
 }
 
-/** What is open by number: a path, or a kind and a number of its own (socket:[1], pipe:[2]). */
+/** Returns the open files by descriptor: a path, or a kind and its number (socket:[1], pipe:[2]). */
 function descriptorsOf(pid: number): ReadonlyMap<number, string> {
   const folder = `/proc/${pid}/fd`
   const numbers = orNothing(() => readdirSync(folder))
@@ -41,8 +41,7 @@ function descriptorsOf(pid: number): ReadonlyMap<number, string> {
 }
 
 /**
- * Looks at every descendant of the daemon until it is told to stop; answers what each program had that was the
- * daemon's.
+ * Inspects every descendant of the daemon until it is stopped; collects the daemon's files that each program had open.
  */
 class Watch {
   readonly seen = new Set<string>()
@@ -55,7 +54,7 @@ class Watch {
   }
 
   look(): void {
-    // Names that say nothing of whose they are: epoll and the like, and what everybody opens.
+    // Names without an owner, such as epoll, and files that every program opens.
     const names = [...descriptorsOf(this.#daemon.pid).values()]
     const own = new Set(names.filter((name) => !/^(anon_inode:|\/dev\/)/.test(name)))
     for (const pid of childrenOf(this.#daemon.pid)) {
@@ -70,7 +69,7 @@ class Watch {
     }
   }
 
-  /** Of the state folder, a check has its own script only, and HAProxy its own files. */
+  /** In the state folder, a check has only its own script, and HAProxy its own files. */
   #isState(name: string): boolean {
     const { state } = this.#daemon
     if (!name.startsWith(`${state}/`)) return false
@@ -89,7 +88,7 @@ class Watch {
   }
 }
 
-t.test('nothing that the daemon has open reaches a program that it starts', async (test) => {
+t.test('no open file of the daemon reaches a program that it starts', async (test) => {
   const daemon = await daemonFixture(test)
   const watch = new Watch(daemon)
   void watch.run()
@@ -101,7 +100,7 @@ t.test('nothing that the daemon has open reaches a program that it starts', asyn
   const groupId = await create('/ipgroups', network)
   const sip = await create(`/${daemon.node}/sips`, { groupId, ip: '192.0.2.10' })
 
-  // What runs for some milliseconds is started again until it was seen.
+  // A program that runs for some milliseconds is restarted until it was seen.
   const seenBy = async (program: string, begin: () => Promise<unknown>) => {
     await until(program, begin, () => watch.seen.has(program))
   }
@@ -117,7 +116,7 @@ t.test('nothing that the daemon has open reaches a program that it starts', asyn
   )
 })
 
-/** A check that is tried and does not end before it was looked at. */
+/** A check that is being tested and does not end before it was inspected. */
 async function heldCheck(daemon: Daemon, watch: Watch): Promise<void> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,5 +1,6 @@
 /**
- * A thread of its own that asks as fast as it is answered: whoever is measured beside it does not share its event loop.
+ * A separate thread that sends requests as fast as they are answered: the client measured beside it does not share its
+ * event loop.
  */
 import { once } from 'node:events'
 import { Agent, request } from 'node:https'
@@ -14,19 +15,19 @@ export interface Flood {
   readonly method: string
   readonly path: string
   readonly body?: object | undefined
-  /** Connections. */
+  /** Number of connections. */
   readonly width: number
 }
 
-/** How often each status came; `CUT_OFF` counts connections that were closed instead. */
+/** Number of answers by status; `CUT_OFF` counts closed connections. */
 export type Statuses = ReadonlyMap<number, number>
 export const CUT_OFF = 0
 
-/** Begins; the answer ends it and tells how often each status came. */
+/** Starts the flood; the returned function ends it and returns the number of answers by status. */
 export async function flooding(flood: Flood): Promise<() => Promise<Statuses>> {
   const worker = new Worker(new URL(import.meta.url), { workerData: { flood } })
   const failed = new Promise<never>((_, reject) => worker.once('error', reject))
-  // It may fail while nobody waits for it.
+  // It may fail while no call waits for it.
   failed.catch(() => undefined)
   await Promise.race([once(worker, 'message'), failed])
   return async () => {
@@ -50,7 +51,7 @@ function asked({ port, token, method, path, body }: Flood, agent: Agent): Promis
       answer.on('end', () => resolve(answer.statusCode ?? 0))
     })
     outgoing.on('error', (error) => {
-      // The daemon closes what is idle, or too slow with its request on a machine that is as busy as this one.
+      // The daemon closes idle connections, and requests that are too slow on a busy machine like this one.
       if (Reflect.get(error, 'code') === 'ECONNRESET') resolve(CUT_OFF)
       else reject(error)
     })
@@ -73,7 +74,7 @@ async function run(flood: Flood): Promise<void> {
     isOver = true
     void all.then(() => parentPort?.postMessage(statuses))
   })
-  // Only when it is being answered.
+  // Only once it gets answers.
   while (statuses.size === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   parentPort?.postMessage('begun')
 }

@@ -20,7 +20,7 @@ const rss_mib = ({ pid }: Daemon) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 const open = ({ pid }: Daemon) => readdirSync(`/proc/${pid}/fd`).length
 
-/** Connections that do nothing good, closed when the test ends. */
+/** Harmful connections, closed when the test ends. */
 class Crowd {
   readonly #sockets: Socket[] = []
   readonly #timers: NodeJS.Timeout[] = []
@@ -61,7 +61,7 @@ class Crowd {
 }
 
 t.test(
-  `flood: ${IDLE} idle and ${SLOW} slow connections: everybody else is answered, and what they took is given back`,
+  `flood: ${IDLE} idle and ${SLOW} slow connections: everybody else is answered, and their resources are freed`,
   async (test) => {
     const daemon = await daemonFixture(test)
     await felt(daemon)
@@ -83,16 +83,16 @@ t.test(
     const afterwards = await felt(daemon)
     test.comment(`before: ${textOf(before)}, ${memory.toFixed(0)} MiB, ${files} open files`)
     test.comment(`with ${held} more connections: ${textOf(during, before)}, ${most.toFixed(0)} MiB`)
-    test.ok(held > SLOW, 'they were there')
-    // Far above what is measured: a machine that others use must not fail this.
+    test.ok(held > SLOW, 'they were connected')
+    // Far above the measured values: a shared machine must not fail this.
     const without_ms = Math.max(before.p50_ms, afterwards.p50_ms)
-    test.ok(during.p50_ms < 10 * without_ms + 20, 'half of the requests of others are as quick as without, about')
+    test.ok(during.p50_ms < 10 * without_ms + 20, 'half of the requests of others are about as fast as without')
     test.ok(most - memory < 50 + (IDLE + SLOW) / 20, `${(most - memory).toFixed(0)} MiB more`)
     test.comment(`afterwards: ${textOf(afterwards)}, ${rss_mib(daemon).toFixed(0)} MiB, ${crowd.closed} of them closed`)
   },
 )
 
-t.test('flood: who says nothing, or drips a header, is cut off by the daemon itself', async (test) => {
+t.test('flood: a client that is silent, or drips a header, is cut off by the daemon itself', async (test) => {
   const daemon = await daemonFixture(test)
   const files = open(daemon)
   const crowd = new Crowd(test)
@@ -108,7 +108,7 @@ t.test('flood: who says nothing, or drips a header, is cut off by the daemon its
   test.ok(open(daemon) <= files + 20)
 })
 
-t.test('flood: bodies that are too large, or never come, are refused, and hold up nobody', async (test) => {
+t.test('flood: bodies that are too large, or never arrive, are refused, and delay no other client', async (test) => {
   const daemon = await daemonFixture(test)
   const token = await daemon.login()
   const memory = rss_mib(daemon)
@@ -119,7 +119,7 @@ t.test('flood: bodies that are too large, or never come, are refused, and hold u
   const answers = new Map<number, string>()
   for (const [index, socket] of sockets.entries()) {
     socket.on('data', (chunk) => answers.set(index, (answers.get(index) ?? '') + chunk.toString()))
-    // Half of them promise more than there may be and begin with it, the others send a part and wait.
+    // Half of them announce more than is allowed and begin to send, the others send a part and wait.
     socket.write(head(index % 2 === 0 ? 900_000_000_000 : 1_000_000))
     socket.write('{"name":"'.padEnd(index % 2 === 0 ? 1_200_000 : 1_000, 'x'))
   }
@@ -134,12 +134,12 @@ t.test('flood: bodies that are too large, or never come, are refused, and hold u
   test.ok(rss_mib(daemon) - memory < 300)
 })
 
-t.test('flood: streams have a limit, and a flood of logins keeps nobody else waiting', async (test) => {
+t.test('flood: streams have a limit, and a flood of logins delays no other user', async (test) => {
   const daemon = await daemonFixture(test)
   const token = await daemon.login()
   const crowd = new Crowd(test)
   const statuses: number[] = []
-  // Each asks at once: a busy machine may need longer for all of them than one may say nothing.
+  // Each sends its request at once: for all of them a busy machine may need longer than a client may be silent.
   for (let added = 0; added < 600; added += 50)
     for (const socket of await crowd.add(50, daemon.port, true)) {
       socket.once('data', (chunk) => statuses.push(Number(/^HTTP\/1\.1 (\d+)/.exec(chunk.toString())?.[1])))

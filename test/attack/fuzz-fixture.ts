@@ -6,7 +6,7 @@ import type { Caller, Received } from '../fixtures/appliance.ts'
 import { endpoints } from './attack-fixture.ts'
 import type { Dice, Made, Samples } from './request-maker.ts'
 
-/** After these the caller may do nothing any more. */
+/** Endpoints that would end the rights of the caller. */
 const LEFT_OUT = new Set([
   'accessLogs.stream',
   'events.stream',
@@ -17,8 +17,8 @@ const LEFT_OUT = new Set([
 ])
 
 /**
- * A stream has no end that could be waited for. A password is hashed for 20 ms, and a restarted service is looked at
- * for a while: those are asked more rarely.
+ * Excludes streams, which never end. Endpoints that hash a password for 20 ms, or watch a restarted service for a
+ * while, are requested less often.
  */
 export const fuzzed = endpoints.filter(({ name }) => !LEFT_OUT.has(name))
 export const isSlow = ({ name }: Endpoint) =>
@@ -36,14 +36,14 @@ function fits(schema: TSchema, value: unknown): boolean {
   return check(value)
 }
 
-/** Who answers: without its last part, which came out empty, a path is that of a list. */
+/** Returns the endpoint that answers: without its last, empty part, a path is that of a list. */
 export function answering(endpoint: Endpoint, made: { readonly method: string; readonly path: string }): Endpoint {
   if (!/\/(?:\?|$)/.test(made.path)) return endpoint
   const listed = endpoint.path.replace(/\/\{\w+\}$/, '')
   return fuzzed.find(({ method, path }) => method === made.method && path === listed) ?? endpoint
 }
 
-/** What is wrong with an answer, whatever was asked; undefined when nothing is. */
+/** Returns what is wrong with an answer, whatever the request; undefined when nothing is. */
 export function faultOf(endpoint: Endpoint, { status, json, text, headers }: Received): string | undefined {
   if (/[\r\n]/.test(Object.values(headers).join(''))) return 'a header holds a line break'
   if (!String(headers['content-type']).startsWith('application/json'))
@@ -60,13 +60,13 @@ export function faultOf(endpoint: Endpoint, { status, json, text, headers }: Rec
   return fits(endpoint.data, json.data) ? undefined : `data does not fit: ${text.slice(0, 300)}`
 }
 
-/** What is there to be named. */
+/** Existing ids and names for requests. */
 export async function samplesOf(call: Caller, node: string, more: Samples = {}): Promise<Samples> {
   const ids = async (path: string, name = 'id') => {
     const { json } = await call('GET', path)
     const list = Array.isArray(json?.data) ? json.data : []
     const found = list.slice(0, 20).map((record: Record<string, unknown>) => record[name])
-    // Who asks must go on asking.
+    // The caller must keep its own user.
     return [...found.filter((id: unknown) => id !== me), 'unknown-1']
   }
   const me = (await call('GET', '/localUsers/me')).json.data.id
@@ -107,7 +107,7 @@ export async function samplesOf(call: Caller, node: string, more: Samples = {}):
   }
 }
 
-/** A text with one character changed, left out or doubled, half of the times. */
+/** Returns a text with one character changed, left out or doubled, half of the time. */
 export function damaged(text: string, dice: Dice): string {
   if (dice.chance(0.5)) return text
   const at = dice.below(text.length)

@@ -11,7 +11,7 @@ const REQUESTS = Number(process.env['FULCRUM_ATTACK_SOCKET_REQUESTS'] ?? 500)
 const SEED = Number(process.env['FULCRUM_ATTACK_SEED'] ?? 20_261_120)
 const AT_ONCE = 16
 
-/** Calls over TLS, on connections that stay. */
+/** Sends requests over TLS, on persistent connections. */
 function socketCaller(port: number, token: string): { readonly call: Caller; readonly close: () => void } {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: AT_ONCE })
   const call: Caller = (method, path, sent = {}) =>
@@ -41,7 +41,7 @@ function socketCaller(port: number, token: string): { readonly call: Caller; rea
           const { status } = answer
           const contentType = body === undefined ? '' : 'application/json'
           try {
-            // uWebSockets.js refuses by itself what is longer than it reads.
+            // uWebSockets.js itself refuses requests that are longer than its limit.
             if (status !== 431)
               assertDescribed({
                 method,
@@ -71,7 +71,7 @@ t.test(`fuzz: ${REQUESTS} requests over TLS, ${AT_ONCE} at once: each is answere
   test.teardown(close)
   const dice = new Dice(SEED)
   const samples = await samplesOf(inside, node)
-  // Who is logged out can ask for nothing any more; what is asked for too long at once is not what is looked for here.
+  // A logout would end the test, and limits of concurrent requests are not its subject.
   const asked = fuzzed.filter(
     (endpoint) => !isSlow(endpoint) && !/^(auth\.logout|sessions\.end|account)/.test(endpoint.name),
   )
@@ -84,7 +84,7 @@ t.test(`fuzz: ${REQUESTS} requests over TLS, ${AT_ONCE} at once: each is answere
     const found = await Promise.all(
       batch.map(async ({ endpoint, made }) => {
         const answer = await call(made.method, made.path, made.raw === undefined ? {} : { raw: made.raw })
-        // uWebSockets.js refuses by itself what is longer than it reads.
+        // uWebSockets.js itself refuses requests that are longer than its limit.
         if (answer.status === 431) return []
         const fault = faultOf(answering(endpoint, made), answer)
         return fault === undefined ? [] : [`${described(made)}: ${fault}`]

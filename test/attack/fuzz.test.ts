@@ -13,10 +13,10 @@ const SEED = Number(process.env['FULCRUM_ATTACK_SEED'] ?? 20_261_120)
 const APPLY_EVERY = 200
 const FORGET_EVERY = 1000
 const PEOPLE_EVERY = 900
-/** A transaction is opened in the middle between two that are ended. */
+/** A transaction is opened midway between two that are ended. */
 const TRANSACTION_EVERY = 300
 const MEBIBYTE = 2 ** 20
-// As long as it takes.
+// As long as needed.
 t.setTimeout(0)
 
 function memory(): { readonly heap: number; readonly rss: number } {
@@ -27,7 +27,7 @@ function memory(): { readonly heap: number; readonly rss: number } {
   return { heap: heapUsed / MEBIBYTE, rss: rss / MEBIBYTE }
 }
 
-/** Tokens of people with other roles, and of programs: what they may not do is refused, what they may is done. */
+/** Tokens of users with other roles, and of programs: forbidden requests are refused, allowed ones are carried out. */
 async function others(
   call: Caller,
   anonymous: Caller,
@@ -83,7 +83,7 @@ t.test(
       if (n % FORGET_EVERY === FORGET_EVERY - 1) await call('DELETE', '/services/pending', own)
       if (n % APPLY_EVERY === APPLY_EVERY - 1) {
         await call('PUT', '/services/apply', own)
-        // What a machine that only records has recorded is no memory of the daemon.
+        // Records of a recording machine are not memory of the daemon.
         machine.host.takeJournal()
         samples = await look()
       }
@@ -92,7 +92,7 @@ t.test(
         transaction = undefined
       } else if (n % TRANSACTION_EVERY === TRANSACTION_EVERY / 2)
         transaction = (await call('POST', '/transactions', own)).json?.data?.id
-      // Some were deleted, others logged out: as at the beginning, with what is there now.
+      // Some were deleted, others logged out: recreated as at the beginning, with the current records.
       if (n % PEOPLE_EVERY === PEOPLE_EVERY - 1)
         people = await others(current, anonymous, login, `-${n}`).catch(() => people)
       const endpoint = dice.of(fuzzed)
@@ -122,7 +122,7 @@ t.test(
     test.comment(
       `heap ${halfWay.heap.toFixed(1)} MiB half way, ${end.heap.toFixed(1)} at the end; of the process ${halfWay.rss.toFixed(0)} and ${end.rss.toFixed(0)}`,
     )
-    // Records that the requests made stay; what is lost by request would be far more in the long run.
+    // Records created by the requests stay; a leak per request would be far larger in the long run.
     test.ok(grown < 64, `${grown} MiB`)
   },
 )

@@ -9,7 +9,7 @@ const CODE_MS = 30_000
 
 async function fixture(test: Test) {
   let passed_ms = 0
-  // It stands at the beginning of the time of a code: in the next one the code after it counts.
+  // It is at the beginning of a code's period: in the next period, the next code counts.
   const begun_ms = Math.floor(systemClock.now_ms() / CODE_MS) * CODE_MS
   const clock: MachineClock = {
     ...systemClock,
@@ -30,11 +30,11 @@ async function fixture(test: Test) {
 }
 const FIVE = [401, 401, 401, 401, 401, 429]
 
-t.test('brute force: five guesses in fifteen minutes, whatever way the name or the sender is written', async (test) => {
+t.test('brute force: five guesses in fifteen minutes, however the name or the sender is written', async (test) => {
   const { call, attempt, statuses, pass } = await fixture(test)
   await createUser(call, 'kim@localhost')
   await call('PUT', '/services/apply')
-  // The last has a Kelvin sign, which is a k in lower case.
+  // The last has a Kelvin sign, whose lower case is k.
   const names = [
     'kim@localhost',
     'KIM@LOCALHOST',
@@ -43,7 +43,7 @@ t.test('brute force: five guesses in fifteen minutes, whatever way the name or t
     'kim@LOCALHOST',
     '\u212aim@localhost',
   ]
-  test.same(await statuses(6, (n) => attempt(names[n] ?? '', 'wrong')), FIVE, 'letters of another size')
+  test.same(await statuses(6, (n) => attempt(names[n] ?? '', 'wrong')), FIVE, 'letters of another case')
   for (const name of names) test.equal((await attempt(name, PASSWORD)).status, 429, `${name}, with the right password`)
   pass(WINDOW_MS)
   test.equal((await attempt('kim@localhost', PASSWORD)).status, 200)
@@ -57,7 +57,7 @@ t.test('brute force: five guesses in fifteen minutes, whatever way the name or t
     'kim@localhost\u200b',
     'ki\u0301m@localhost',
   ])
-    test.not((await attempt(name, PASSWORD, '192.0.2.70')).status, 200, `${JSON.stringify(name)} is somebody else`)
+    test.not((await attempt(name, PASSWORD, '192.0.2.70')).status, 200, `${JSON.stringify(name)} is another user`)
   const forwarded = (n: number) => ({
     'x-forwarded-for': `203.0.113.${n}`,
     forwarded: `for=203.0.113.${n}`,
@@ -87,32 +87,32 @@ t.test('brute force: five guesses in fifteen minutes, whatever way the name or t
   test.same(
     await statuses(6, (n) => attempt('kim@localhost', 'wrong', written[n])),
     FIVE,
-    'an address written in other ways',
+    'an address in other notations',
   )
 })
 
-t.test('brute force: fifty guesses at once are five; a success of somebody else frees nobody', async (test) => {
+t.test('brute force: fifty guesses at once are five; a success of another user unlocks nothing', async (test) => {
   const { call, attempt, statuses } = await fixture(test)
   await createUser(call, 'kim@localhost')
   await createUser(call, 'eve@localhost')
   await call('PUT', '/services/apply')
   const all = await Promise.all(Array.from({ length: 50 }, (_, n) => attempt('kim@localhost', `wrong ${n}`)))
-  test.ok(all.filter(({ status }) => status !== 429).length <= 5, 'judged')
+  test.ok(all.filter(({ status }) => status !== 429).length <= 5, 'checked')
   test.equal(all.filter(({ status }) => status === 200).length, 0)
   test.equal(
     (await attempt('eve@localhost', PASSWORD)).status,
     200,
     'another account of the same address is not locked',
   )
-  test.equal((await attempt('kim@localhost', PASSWORD)).status, 429, 'and its success helps nothing')
-  test.same(await statuses(6, () => attempt('nobody@localhost', 'wrong')), FIVE, 'who does not exist is locked as well')
+  test.equal((await attempt('kim@localhost', PASSWORD)).status, 429, 'and its success changes nothing')
+  test.same(await statuses(6, () => attempt('nobody@localhost', 'wrong')), FIVE, 'an unknown name is locked as well')
 })
 
 t.test('brute force: other ways to try a password share the lock of the login', async (test) => {
   const { call, anonymous, login, attempt, statuses, pass } = await fixture(test)
   await createUser(call, 'kim@localhost')
   await call('PUT', '/services/apply')
-  // A session that was left open: whoever sits there does not know the password.
+  // A session that was left open: the attacker does not know the password.
   const ways: readonly (readonly [method: string, path: string, body: (password: string) => unknown])[] = [
     [
       'PUT',
@@ -130,7 +130,7 @@ t.test('brute force: other ways to try a password share the lock of the login', 
     test.equal((await attempt('kim@localhost', PASSWORD)).status, 429, 'nor at the login')
     pass(WINDOW_MS)
     test.same(await statuses(6, () => attempt('kim@localhost', 'wrong')), FIVE)
-    test.equal((await guess(PASSWORD)).status, 429, 'five at the login are five here')
+    test.equal((await guess(PASSWORD)).status, 429, 'five at the login count here')
     pass(WINDOW_MS)
   }
 })
@@ -152,7 +152,7 @@ async function enrolled(test: Test) {
 }
 
 t.test(
-  'second factor: codes are not guessed, from many addresses and at once neither, and none counts twice',
+  'second factor: codes cannot be guessed, not even from many addresses or at once, and none counts twice',
   async (test) => {
     const { enter, code, codes, statuses, pass } = await enrolled(test)
     test.equal((await enter(code())).status, 401, 'the code that confirmed it')
@@ -185,13 +185,13 @@ t.test(
     test.equal(
       (await enter(` ${codes[0]?.toLowerCase().replace('-', ' ')} `)).status,
       401,
-      'written otherwise it is the same',
+      'another notation is the same code',
     )
   },
 )
 
 t.test(
-  'second factor: guessing where it is switched off counts as well, and says nothing without the password',
+  'second factor: guessing while it is switched off counts as well, and reveals nothing without the password',
   async (test) => {
     const { anonymous, enter, code, token, statuses, pass } = await enrolled(test)
     pass(60_000)
@@ -199,11 +199,11 @@ t.test(
       anonymous('DELETE', '/localUsers/me/2fa', { token, body: { password, code: sent }, address: '192.0.2.80' })
     test.match((await off('wrong', code())).json, { code: 'INVALID_CREDENTIALS' })
     test.same(await statuses(6, (n) => off(PASSWORD, String(200_000 + n))), FIVE)
-    test.equal((await enter(code(), '192.0.2.81')).status, 429, 'the login is locked with it')
+    test.equal((await enter(code(), '192.0.2.81')).status, 429, 'the login is locked too')
   },
 )
 
-t.test('single sign-on: codes and answers of an identity provider are not guessed', async (test) => {
+t.test('single sign-on: codes and answers of an identity provider cannot be guessed', async (test) => {
   const { anonymous } = await fixture(test)
   for (const code of ['', 'x', '0'.repeat(64), 'A'.repeat(43), '__proto__', '\u0000', 'null'])
     for (const path of ['/saml/token', '/saml/acs', '/oidc/token']) {
@@ -213,7 +213,7 @@ t.test('single sign-on: codes and answers of an identity provider are not guesse
     }
 })
 
-t.test('login options and refusals are the same bytes for whoever is asked about', async (test) => {
+t.test('login options and refusals are the same bytes for every name', async (test) => {
   const { call, anonymous, attempt, statuses } = await enrolled(test)
   const disabled = await createUser(call, 'off@localhost')
   await call('PUT', `/localUsers/users/${disabled}`, { body: { disabled: 'true' } })
@@ -224,5 +224,9 @@ t.test('login options and refusals are the same bytes for whoever is asked about
   for (const answers of [options, refusals])
     test.same(new Set(answers.map(({ status, text, headers }) => JSON.stringify([status, text, headers]))).size, 1)
   for (const name of ['off@localhost', 'nobody@localhost'])
-    test.same(await statuses(5, () => attempt(name, 'wrong', '192.0.2.90')), FIVE.slice(1), `${name} is locked alike`)
+    test.same(
+      await statuses(5, () => attempt(name, 'wrong', '192.0.2.90')),
+      FIVE.slice(1),
+      `${name} is locked likewise`,
+    )
 })

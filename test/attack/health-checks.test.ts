@@ -13,7 +13,7 @@ import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { HOSTILE, LEADING } from './hostile-texts.ts'
 
 const TAKEN = [...new Set([...HOSTILE, ...LEADING])].filter(
-  // What has no whole characters cannot be told from what a program prints.
+  // Text with broken characters cannot be distinguished in a program's output.
   (text) => valueProblem('string', text) === undefined && !/\p{Surrogate}/u.test(text),
 )
 
@@ -34,7 +34,7 @@ t.test('health checks: a value stays one word of the script, whatever it holds',
   test.strictSame(words.slice(3), ['v', '1', 'r', '2', ...TAKEN.map((text, index) => `--p${index}=${text}`), ''])
 })
 
-t.test('health checks: the same for one that is tried', { skip: sandboxProblem() }, async (test) => {
+t.test('health checks: the same for a check that is being tested', { skip: sandboxProblem() }, async (test) => {
   const script = '#!/bin/bash\nprintf "%s\\n" "${@:5}"\n'
   const flags = TAKEN.map((text, index) => `--p${index}=${text}`)
   const trial = { script, ip: '192.0.2.1', port: 80, flags }

@@ -1,5 +1,5 @@
 export const MARK = 'Q7x'
-/** Each has broken the line, the quotes, the format or the command of something; the mark finds it again. */
+/** Each has broken the line, the quotes, the format or the command of some program; the mark finds it again. */
 export const HOSTILE = [
   '\n',
   '\r\n',
@@ -79,12 +79,12 @@ export const HOSTILE = [
   ' user root',
   '\u00a0',
 ].map((text) => `${MARK}${text}${MARK}`)
-/** Where a program would look for an option, a file or a list. */
+/** Texts that a program could read as an option, a file or a list. */
 export const LEADING = ['-o', '--', '-f/etc/passwd ', '@', '/', '!', '#', '~'].map((text) => `${text}${MARK}`)
 export const LONG = [`${MARK}${'x'.repeat(50_000)}`, `${MARK}${'é'.repeat(100)}`, `${MARK}${'"'.repeat(120)}`]
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 export const isTorn = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text)
 
-/** Each text stands in one of so many places, and the next text in the next ones. The long form is 1. */
+/** Each text is used in one of so many places, and the next text in the next ones. The long form is 1. */
 export const EVERY = Number(process.env['FULCRUM_TEST_PLACES'] ?? 4)

@@ -13,7 +13,7 @@ import { must, texts, wholeNode } from './whole-node.ts'
 const APT_CONFIG = '/usr/bin/apt-config'
 const ALL = [...HOSTILE, ...LEADING, ...LONG]
 
-/** Names first: what is not a file is a setting of the kernel or the machine. */
+/** Files and settings by name: anything that is not a file is a setting of the kernel or the machine. */
 function files(journal: readonly JournalEntry[]): ReadonlyMap<string, string> {
   const all = Object.entries(machineState(journal)).filter(([name]) => name.startsWith('/'))
   return new Map(all.map(([path, content]) => [path, String(content)]))
@@ -22,7 +22,7 @@ function files(journal: readonly JournalEntry[]): ReadonlyMap<string, string> {
 function checkedByPrograms(folder: string, rendered: ReadonlyMap<string, string>): string | undefined {
   const content = (end: string) => [...rendered].find(([path]) => path.endsWith(end))?.[1] ?? ''
   const file = join(folder, 'checked')
-  // HAProxy reads its maps when it checks, and here nothing was written but in the journal.
+  // HAProxy reads its maps when it checks, and here only the journal has them.
   const maps = join(folder, 'maps')
   mkdirSync(maps, { recursive: true })
   for (const [path, text] of rendered)
@@ -42,7 +42,7 @@ function checkedByPrograms(folder: string, rendered: ReadonlyMap<string, string>
   return undefined
 }
 
-/** Whatever a text field holds, rendered files keep one value for one value, and commands one argument. */
+/** Whatever a text field holds, a value in a rendered file stays one value, and a command keeps one argument. */
 export async function inject(test: Test): Promise<void> {
   const { call, node, machine, lines, state } = await loggedFixture(test)
   const folder = temporaryFolder(test, 'rendered')
@@ -59,7 +59,7 @@ export async function inject(test: Test): Promise<void> {
     for (const [number, change] of changes.entries()) {
       let { body } = change
       for (const [nth, { at }] of [...texts(change.body)].entries()) {
-        // The same text twice in a list is one entry; hashes take their time.
+        // A text that occurs twice in a list is one entry; hashes are slow.
         if (at.endsWith('.1') || (/pass(word|phrase)$/i.test(at) && index % 4 > 0) || /^(cert|privateKey)$/.test(at))
           continue
         if ((index + number + nth) % EVERY > 0) continue
@@ -89,14 +89,14 @@ export async function inject(test: Test): Promise<void> {
   }
   test.same(wrong, [])
   test.comment(`${changes.length} kinds of records, ${ALL.length} texts: ${JSON.stringify(counts)}`)
-  test.ok(counts.taken > 500 && counts.applied > HOSTILE.length / 2, 'much of it is plain text where it stands')
+  test.ok(counts.taken > 500 && counts.applied > HOSTILE.length / 2, 'many of them are plain text in their place')
   const words = journal.flatMap((entry) => (entry.verb === 'run' ? entry.argv : []))
   test.ok(words.length > 100, `${words.length} words`)
   test.same(words.filter(isTorn), [])
   for (const line of lines) test.type(JSON.parse(line).message, 'string')
   test.ok(
     lines.every((line) => line.indexOf('\n') === line.length - 1),
-    'one line for each entry of the log',
+    'one line for each log entry',
   )
   for (const file of globSync(`${state}/audit/*`).filter((path) => !path.endsWith('mdb')))
     for (const line of readFileSync(file, 'utf8')

@@ -8,12 +8,12 @@ import { Dice, fitting, requestFor } from './request-maker.ts'
 import { texts } from './whole-node.ts'
 
 t.test(
-  'injection: every text field of every endpoint, alone: no defect, no header torn, one line of log for a line',
+  'injection: every text field of every endpoint, alone: no defect, no torn header, one line of log per entry',
   async (test) => {
     const { call, node, lines } = await loggedFixture(test)
     const dice = new Dice(1)
     const samples = { applianceId: [node], applianceID: [node], id: ['unknown-1'] }
-    // After these the caller could do nothing any more, or would wait for ever.
+    // Without endpoints that end the caller's rights, or wait for ever.
     const asked = endpoints.filter(
       ({ name, body }) =>
         body !== undefined && !/^(loginPolicy|saml|oidc)\.update|events|account\.changePassword/.test(name),

@@ -15,10 +15,7 @@ import { type Change, must, texts } from './whole-node.ts'
 const ALL = [...HOSTILE, ...LEADING, ...LONG]
 const PING_RANGE = '/proc/sys/net/ipv4/ping_group_range'
 
-/**
- * Everything that a person can type for Layer 4: names, addresses, ports, and every check that keepalived makes or
- * starts.
- */
+/** All input for Layer 4: names, addresses, ports, and every check that keepalived makes or starts. */
 async function layer4Node(call: Caller): Promise<readonly Change[]> {
   const id = async (path: string, body: unknown): Promise<string> => {
     const { status, text, json } = await call('POST', path, { body })
@@ -62,7 +59,7 @@ async function layer4Node(call: Caller): Promise<readonly Change[]> {
       fallback: { ip: '192.0.2.99', port: 8001 },
     }
     const backendId = await id('/ipvsDirector/backends', backend)
-    // Several ports are packets with a mark of nftables.
+    // Several ports are packets with an nftables mark.
     const ports = place % 3 === 0 ? '80' : '80,443,8000-8003'
     const frontend = { name, ip: `198.51.100.${place + 1}`, ports, protocol: 'tcp', forwarding: 'masq', backendId }
     const frontendId = await id('/ipvsDirector/frontends', frontend)
@@ -73,11 +70,11 @@ async function layer4Node(call: Caller): Promise<readonly Change[]> {
   return changes
 }
 
-/** A statement of keepalived: words of what it reads as it stands, a block, or one path in quotes. */
+/** A statement of keepalived: literal words, a block, or one path in quotes. */
 const STATEMENT =
   /^ *(?:[A-Za-z_]+(?: [\w./:@=+,~?&%*;()[\]-]+)*(?: \{)?|\}|(?:misc_path|file|quorum_up|quorum_down) "[\w./: -]+"(?: root root)?)$/
 
-/** What of the file is no line of its own, or no whole one. */
+/** Lines of the file that are not a whole statement. */
 function tornLines(config: string): readonly string[] {
   const lines = config.split('\n').filter((line) => line !== '')
   const torn = lines.filter((line) => isTorn(line) || (!/^\s*#/.test(line) && !STATEMENT.test(line)))
@@ -87,7 +84,7 @@ function tornLines(config: string): readonly string[] {
 }
 
 t.test(
-  'injection: whatever a text of Layer 4 holds, keepalived.conf and the file for nft are what they were',
+  'injection: whatever a Layer 4 text holds, keepalived.conf and the file for nft keep their structure',
   async (test) => {
     const { call, machine } = await loggedFixture(test)
     const folder = temporaryFolder(test, 'layer4')
@@ -137,7 +134,7 @@ t.test(
       for (const [number, change] of changes.entries()) {
         let { body } = change
         for (const [place, { at, text: plain }] of [...texts(change.body)].entries()) {
-          // Where it is no value by itself, it may be one behind what belongs there: a path begins with a slash.
+          // A text that is no value itself may be one after a valid prefix: a path begins with a slash.
           for (const [way, value] of [text, `${plain}${text}`].entries()) {
             if ((index + number + place + 2 * way) % EVERY > 0) continue
             const sent = [...texts(body)].find((one) => one.at === at)?.with(value) as typeof body
@@ -173,6 +170,6 @@ t.test(
       words.filter((word) => isTorn(word) || word.includes(MARK)),
       [],
     )
-    test.equal(readFileSync(PING_RANGE, 'utf8'), range, 'the judges changed nothing of this machine')
+    test.equal(readFileSync(PING_RANGE, 'utf8'), range, 'the checkers changed nothing on this machine')
   },
 )

@@ -6,13 +6,13 @@ import { createUser, median, PASSWORD, quantile } from './attack-fixture.ts'
 /** 2,000 in the long run: FULCRUM_ATTACK_LOGINS=2000. */
 const ROUNDS = Number(process.env['FULCRUM_ATTACK_LOGINS'] ?? 40)
 /**
- * What a shared machine adds; somebody who is told apart at all (no hash is computed) is told apart by a factor of ten
+ * Noise of a shared machine; a user who can be distinguished at all (no hash is computed) differs by a factor of ten
  * and more.
  */
 const FACTOR_MAX = 2
 
 t.test(
-  `timing: a refused login takes as long for who is known, unknown, disabled or has a second factor (${ROUNDS} each)`,
+  `timing: a refused login takes as long for known, unknown and disabled users and a second factor (${ROUNDS} each)`,
   async (test) => {
     test.setTimeout(0)
     const { call, anonymous, login } = await applianceFixture(test)

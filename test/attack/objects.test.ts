@@ -5,7 +5,7 @@ import { loggedFixture } from './raw-fixture.ts'
 import { wholeNode } from './whole-node.ts'
 
 const MARK = 'pollutedByAttack'
-/** A bare object has none of it, whatever was sent before. */
+/** Checks that a bare object has none of it, whatever was sent before. */
 function assertClean(test: Test, what: string): void {
   const bare: Record<string, unknown> = {}
   for (const prototype of [bare, [], '', 0, () => undefined]) test.notOk(Reflect.get(Object(prototype), MARK), what)
@@ -13,7 +13,7 @@ function assertClean(test: Test, what: string): void {
 }
 
 const VALUE = `{"${MARK}":true,"access":"public","isProgram":false,"disabled":false,"toString":null}`
-/** Where parsers have taken names for more than names. */
+/** Names that parsers have treated as more than names. */
 const POISON = [
   `"__proto__":${VALUE}`,
   `"constructor":{"prototype":${VALUE}}`,
@@ -29,7 +29,7 @@ const sends = (call: Caller, method: string, path: string, raw: string | Uint8Ar
 const isRefusal = ({ status }: Received) => status >= 400 && status < 500
 
 t.test(
-  'objects: __proto__, constructor and their like are unknown fields of every endpoint, also deep inside',
+  'objects: __proto__, constructor and the like are unknown fields of every endpoint, also deep inside',
   async (test) => {
     const { call, node } = await loggedFixture(test)
     const changes = await wholeNode(test, call, node)
@@ -37,7 +37,7 @@ t.test(
       for (const { name, method, path } of endpoints) {
         if (method === 'GET' || /^(services|saml|oidc|transactions)\./.test(name)) continue
         const answer = await sends(call, method, concrete(path, node), `{${poison}}`)
-        if (!isRefusal(answer)) test.fail(`${name} took {${poison}}: ${answer.text}`)
+        if (!isRefusal(answer)) test.fail(`${name} accepted {${poison}}: ${answer.text}`)
       }
       for (const { name, method, path, body } of changes) {
         const text = JSON.stringify(body)
@@ -45,7 +45,7 @@ t.test(
         for (const { index } of nested) {
           const raw = `${text.slice(0, index + 1)}${poison},${text.slice(index + 1)}`
           const answer = await sends(call, method, path, raw)
-          if (!isRefusal(answer)) test.fail(`${name} took ${raw.slice(0, 120)}: ${answer.text}`)
+          if (!isRefusal(answer)) test.fail(`${name} accepted ${raw.slice(0, 120)}: ${answer.text}`)
         }
       }
       assertClean(test, poison)
@@ -60,7 +60,7 @@ t.test(
     const { call, anonymous, node } = await loggedFixture(test)
     for (const name of ['__proto__', 'constructor', '__proto__[x]', 'constructor.prototype.x', '__proto__.x']) {
       const encoded = encodeURIComponent(name)
-      // What begins with an underscore is of clients, and ignored.
+      // Parameters that begin with an underscore belong to clients, and are ignored.
       const isIgnored = name.startsWith('_')
       test.equal((await call('GET', `/services/pending?${encoded}=${MARK}`)).status, isIgnored ? 200 : 422, name)
       test.equal((await call('GET', `/services/pending?render=true&render=${MARK}`)).status, 422, 'a parameter twice')
@@ -92,7 +92,7 @@ t.test(
 )
 
 t.test(
-  'objects: nested deeply, long lists, the same key twice, odd numbers and broken text are refused or taken as one value',
+  'objects: deep nesting, long lists, repeated keys, odd numbers and broken text are refused or read as one value',
   async (test) => {
     const { call } = await loggedFixture(test)
     const create = (raw: string | Uint8Array) => sends(call, 'POST', '/ipvsDirector/rips', raw)
@@ -119,7 +119,7 @@ t.test(
     const keys = Array.from({ length: 50_000 }, (_, n) => `"k${n}":${n}`).join(',')
     const many = await create(`{${keys}}`)
     test.equal(many.status, 422)
-    test.ok(many.text.length < 100_000, 'an answer is no echo')
+    test.ok(many.text.length < 100_000, 'an answer does not echo')
     const twice = await create(rip(',"port":81,"port":82'))
     test.equal(
       (await call('GET', `/ipvsDirector/rips/${twice.json.data.id}`)).json.data.port,

@@ -4,11 +4,11 @@ import t, { type Test } from 'tap'
 import { applianceFixture } from '../fixtures/appliance.ts'
 import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
 
-/** Other ways to write a slash, a dot, and the way up, as one program or another has understood them. */
+/** Other notations of a slash, a dot, and the parent folder, as one program or another has understood them. */
 const SLASHES = ['/', '//', '/./', '%2f', '%2F', '%5c', '\\', '%252f', '%c0%af', '%e0%80%af', '%ef%bc%8f', ';/', '/;x/']
 const UP = ['..', '%2e%2e', '.%2e', '%252e%252e', '%c0%ae%c0%ae', '..;', '..%00', '%uff0e%uff0e', '...', '．．']
 
-/** Every other way to write this path. */
+/** Returns every other notation of this path. */
 function variants(template: string, node: string): readonly string[] {
   const path = concrete(template, node)
   const all = new Set<string>()
@@ -51,31 +51,28 @@ function variants(template: string, node: string): readonly string[] {
     .add(`https://127.0.0.1/api/v1${path}`)
   all.add(path.replace(/[aeiou]/, (c) => ({ a: 'а', e: 'е', i: 'і', o: 'о', u: 'υ' })[c] ?? c))
   all.delete(path)
-  // One slash at the end is ignored, whoever asks: the next test.
+  // One trailing slash is ignored for every caller: the next test.
   all.delete(`${path}/`)
   return [...all]
 }
 
-t.test(
-  'paths: no other way to write the path of an endpoint leads to it, not even for an administrator',
-  async (test) => {
-    const { call, node } = await applianceFixture(test)
-    const reached: string[] = []
-    const without = endpoints.filter(({ path }) => !/\{(?!appliance)/.test(path))
-    for (const { method, path } of without) {
-      for (const variant of variants(path, node)) {
-        const { status, json } = await call(method, variant, method === 'GET' ? {} : { raw: '{' })
-        const isNowhere = status === 404 || status === 405 || (status === 400 && method === 'GET')
-        // A parameter has taken the place of the last part: what it names is looked for, and is not there.
-        const isParameter = status === 400 && json.code === 'MALFORMED_REQUEST'
-        if (!isNowhere && !isParameter) reached.push(`${method} ${variant}: ${status}`)
-      }
+t.test("paths: no other notation of an endpoint's path leads to it, not even for an administrator", async (test) => {
+  const { call, node } = await applianceFixture(test)
+  const reached: string[] = []
+  const without = endpoints.filter(({ path }) => !/\{(?!appliance)/.test(path))
+  for (const { method, path } of without) {
+    for (const variant of variants(path, node)) {
+      const { status, json } = await call(method, variant, method === 'GET' ? {} : { raw: '{' })
+      const isNowhere = status === 404 || status === 405 || (status === 400 && method === 'GET')
+      // The last part was read as a parameter: the named record is looked for, and does not exist.
+      const isParameter = status === 400 && json.code === 'MALFORMED_REQUEST'
+      if (!isNowhere && !isParameter) reached.push(`${method} ${variant}: ${status}`)
     }
-    test.same(reached, [])
-  },
-)
+  }
+  test.same(reached, [])
+})
 
-t.test('paths: one slash at the end leads to the same endpoint, and to the same rights', async (test) => {
+t.test('paths: one trailing slash leads to the same endpoint, and to the same rights', async (test) => {
   const { call, anonymous, login, node } = await applianceFixture(test)
   await createUser(call, 'nobody@localhost', [])
   await call('PUT', '/services/apply')
@@ -92,7 +89,7 @@ t.test('paths: one slash at the end leads to the same endpoint, and to the same 
   }
 })
 
-t.test('paths: what a role may not ask for is not to be had by way of what it may', async (test) => {
+t.test('paths: endpoints that a role lacks cannot be reached through those that it has', async (test) => {
   const { call, anonymous, login, node } = await applianceFixture(test)
   const roles = await roleIds(call)
   await createUser(call, 'op@localhost', [roles['Operator'] ?? ''])
@@ -175,14 +172,14 @@ t.test('paths: names of backups, documents, certificates, jobs and revisions nev
     for (const value of NAMES.filter((_, place) => (place + index) % 4 === 0 || /backup|docs/.test(path))) {
       const asked = concrete(path, node, value)
       const { status, text } = await call(method, asked)
-      // An update without a body, a history without a window: refused before the record is looked for.
+      // An update without a body, a history without a window: refused before the record is looked up.
       const isRefused = [400, 404, 405, 409, 415, 422, 429].includes(status)
       if (!isRefused || /root:x:0|PRIVATE KEY|bait/.test(text)) wrong.push(`${name} ${asked.slice(0, 100)}: ${status}`)
     }
   }
   test.same(wrong, [])
   test.ok(existsSync(bait))
-  test.same(readdirSync(state).toSorted(), before, 'no file came or went')
+  test.same(readdirSync(state).toSorted(), before, 'no file was created or deleted')
 })
 
 t.test('paths: in bodies and queries, names of files, time zones and interfaces never become paths', async (test) => {

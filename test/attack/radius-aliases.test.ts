@@ -4,7 +4,7 @@ import { applianceFixture } from '../fixtures/appliance.ts'
 import { answerTo, radiusConfig, radiusServer, SECRET } from '../simulators/radius-server.ts'
 import { createUser, PASSWORD } from './attack-fixture.ts'
 
-/** As FreeRADIUS with its realms, and a directory behind it, takes them for one account. */
+/** Names that FreeRADIUS with its realms and a directory behind it treats as one account. */
 const SPELLINGS = [
   'alice',
   'Alice',
@@ -81,11 +81,11 @@ t.test('RADIUS: forty spellings of one name are five guesses, not two hundred', 
   for (let round = 0; round < 5; round++) for (const name of SPELLINGS) statuses.push((await tryAs(name)).status)
   test.equal(asked.length, 5, asked.join())
   test.same([...new Set(statuses)], [401, 429])
-  test.equal((await tryAs('bob')).status, 401, 'another name is another')
-  test.equal((await tryAs('alice', '198.51.100.2')).status, 401, 'and so is another address')
+  test.equal((await tryAs('bob')).status, 401, 'another name counts separately')
+  test.equal((await tryAs('alice', '198.51.100.2')).status, 401, 'and so does another address')
 })
 
-t.test('RADIUS: nobody comes in under a name of the daemon', async (test) => {
+t.test('RADIUS: no login succeeds under a name of the daemon', async (test) => {
   for (const name of ['fulcrum', 'System', 'demo']) {
     const { call, tryAs } = await fixture(test, name)
     test.equal((await tryAs('somebody')).status, 401, name)
@@ -95,7 +95,7 @@ t.test('RADIUS: nobody comes in under a name of the daemon', async (test) => {
   }
 })
 
-t.test('a flood of made-up names frees nobody who is locked', async (test) => {
+t.test('a flood of invented names unlocks no locked user', async (test) => {
   const { anonymous } = await applianceFixture(test)
   const attempt = (email: string, address: string, password = PASSWORD) =>
     anonymous('POST', '/token', { body: { email, password }, address })
@@ -114,5 +114,5 @@ t.test('a flood of made-up names frees nobody who is locked', async (test) => {
     ],
   )
   test.equal((await attempt('admin@localhost', '198.51.100.1')).status, 429)
-  test.equal((await attempt('somebody@localhost', '198.51.100.3')).status, 401, 'other addresses go on')
+  test.equal((await attempt('somebody@localhost', '198.51.100.3')).status, 401, 'other addresses are not affected')
 })

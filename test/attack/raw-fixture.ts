@@ -10,8 +10,7 @@ import { ADMIN, type Caller, caller, recordingMachine, testSettings } from '../f
 import { temporaryFolder } from '../fixtures/folder.ts'
 
 /**
- * A daemon whose log is kept, whose clock moves on with each call so that nobody is kept waiting, and its
- * administrator.
+ * A daemon whose log is kept, whose clock advances with each call so that no call has to wait, and its administrator.
  */
 export async function loggedFixture(test: Test, frontThreads = 0) {
   const state = temporaryFolder(test, 'attack')
@@ -38,7 +37,7 @@ export async function loggedFixture(test: Test, frontThreads = 0) {
   return { appliance, machine, state, lines, node: appliance.nodeId, token, call, anonymous }
 }
 
-/** The same, and it really listens, with and without TLS. */
+/** The same daemon, which really listens, with and without TLS. */
 export async function listeningFixture(test: Test, frontThreads = 0) {
   const made = await loggedFixture(test, frontThreads)
   const [tls, plain] = await made.appliance.listen()
@@ -54,7 +53,7 @@ export async function connected(kind: Kind, port: number): Promise<Socket> {
     await once(socket, 'connect')
     return socket
   }
-  // The certificate is one that the daemon has made for itself.
+  // The daemon has generated this certificate itself.
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
   return socket
@@ -62,17 +61,17 @@ export async function connected(kind: Kind, port: number): Promise<Socket> {
 
 export interface Exchanged {
   readonly text: string
-  /** Of each answer, in their order. */
+  /** The status of each answer, in order. */
   readonly statuses: readonly number[]
   readonly isClosed: boolean
 }
 
-/** How long answers are waited for that have to come. */
+/** Longest wait for an expected answer. */
 const WANTED_MS = 60_000
-/** How long nothing is heard where no more is expected. */
+/** Time without data after which no more is expected. */
 const QUIET_MS = 300
 
-/** Sends these bytes and collects all that comes back: so many answers, and what else comes soon behind them. */
+/** Sends these bytes and collects the answers: so many, and whatever follows soon. */
 export async function exchange(
   kind: Kind,
   port: number,

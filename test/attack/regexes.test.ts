@@ -12,7 +12,7 @@ interface Found {
 }
 
 /**
- * The regular expressions of a source, as they are written: behind what can stand before an expression, up to the
+ * Returns the regular expressions of a source, as written: after a token that can precede an expression, up to the
  * closing slash.
  */
 function* writtenIn(file: string): Generator<Found> {
@@ -36,7 +36,7 @@ function* patternsOf(schema: unknown, where: string): Generator<Found> {
     else yield* patternsOf(value, where)
 }
 
-/** Parts of texts that the expression itself names, and some that fit many. */
+/** Texts that the expression itself names, and some that match often. */
 function partsFor({ source }: Found): readonly string[] {
   const literal = [...source.replaceAll(/\\[dwsSWDbBux]|[\^$()[\]{}?*+|]/g, ' ').matchAll(/[^\s\\]+/g)].map(([part]) =>
     part.slice(0, 12),
@@ -74,12 +74,12 @@ function took_ms(expression: RegExp, text: string): number {
   return performance.now() - from
 }
 
-/** More than this is looked at again, with half of the text. */
+/** Slower expressions are measured again, with half of the text. */
 const SUSPICIOUS_MS = 15
 const LENGTH = 30_000
 
 /**
- * Quadratic, but what they read is short: said by programs of this machine, or limited before (an address has 45
+ * Quadratic, but for short input: output of programs of this machine, or limited beforehand (an address has 45
  * characters, a host name 253).
  */
 const SHORT_TEXTS_ONLY: ReadonlySet<string> = new Set([
@@ -94,17 +94,17 @@ const SHORT_TEXTS_ONLY: ReadonlySet<string> = new Set([
 const isMore = (half_ms: number, whole_ms: number) => whole_ms > SUSPICIOUS_MS && whole_ms > 3 * half_ms
 
 /**
- * Why an expression is too slow; undefined when it is not. A linear one takes half of the time for half of the text, a
- * quadratic one a quarter.
+ * Returns why an expression is too slow; undefined when it is not. A linear one takes half of the time for half of the
+ * text, a quadratic one a quarter.
  */
 function slowness({ source, flags, ...found }: Found): string | undefined {
   const expression = new RegExp(source, flags)
-  // Every time: a busy machine makes anything slow once.
+  // Every time: on a busy machine anything is slow once.
   const isOver = (limit_ms: number, text: string) => [1, 2, 3, 4].every(() => took_ms(expression, text) > limit_ms)
   for (const part of partsFor({ source, flags, ...found }))
     for (const end of ENDS) {
       const named = `/${source}/${flags} with ${JSON.stringify(part)} and ${JSON.stringify(end)}`
-      // What is exponential would never end with more.
+      // A longer text would never end for an exponential expression.
       if (isOver(500, part.repeat(24) + end)) return `${named}: exponential`
       const text = part.repeat(LENGTH / part.length) + end
       if (isOver(200, text.slice(-4000))) return `${named}: far too slow`
@@ -116,7 +116,7 @@ function slowness({ source, flags, ...found }: Found): string | undefined {
   return undefined
 }
 
-t.test('ReDoS: no regular expression of the schemas and sources takes more than about linear time', (test) => {
+t.test('ReDoS: no regular expression of the schemas and sources takes much more than linear time', (test) => {
   const files = globSync('{src,workers,storage}/**/*.ts', { cwd: ROOT })
   const written = files.flatMap((file) => [...writtenIn(file)])
   const schemas = endpoints.flatMap(({ name, body, query }) => [...patternsOf(body, name), ...patternsOf(query, name)])

@@ -1,9 +1,9 @@
-/** Words as HAProxy and chrony read a line: quotes and backslashes keep one word together. */
+/** Counts words as HAProxy and chrony read a line: quotes and backslashes keep one word together. */
 function wordsOf(line: string): number {
   return [...line.matchAll(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\])+/g)].length
 }
 
-/** One of its lines is no whole value. */
+/** A line that is not a whole value. */
 class Torn extends Error {}
 
 type Rule = (line: string) => string
@@ -15,7 +15,7 @@ function fitting(pattern: RegExp): Rule {
   }
 }
 
-/** For each kind of file, what of a line must not change whatever the values in it are. */
+/** For each kind of file, the parts of a line that must not change, whatever its values. */
 const RULES: readonly (readonly [file: RegExp, rule: Rule])[] = [
   [/haproxy\.cfg$/, (line) => `${line.trimStart().split(' ', 1)[0]} ${wordsOf(line)}`],
   [/chrony\.conf$/, (line) => `${line.split(' ', 1)[0]} ${wordsOf(line)}`],
@@ -36,7 +36,7 @@ const RULES: readonly (readonly [file: RegExp, rule: Rule])[] = [
   [/modules-load\.d\//, (line) => line],
 ]
 
-/** What a rendered file consists of, without the values: the same for harmless and for hostile ones. */
+/** Returns the structure of a rendered file without the values: the same for harmless and for hostile ones. */
 export function shapeOf(path: string, content: string): readonly string[] {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0009\u000b-\u001f\u007f]/.test(content)) throw new Torn(`${path} holds a control character`)

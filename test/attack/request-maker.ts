@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 
-/** The same numbers for the same seed, so that what was found can be found again. */
+/** Returns the same numbers for the same seed, so that a finding can be repeated. */
 export class Dice {
   #state: number
 
@@ -9,7 +9,7 @@ export class Dice {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to, and not, 1 (mulberry32). */
+  /** Returns a number from 0 to 1, exclusive (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let value = this.#state
@@ -83,13 +83,13 @@ const OTHERS: readonly unknown[] = [
   'x',
 ]
 
-/** What fits fields of this name, so that some requests come through. */
+/** Values that fit fields of this name, so that some requests succeed. */
 export type Samples = Readonly<Record<string, readonly unknown[]>>
 
 const partOf = (schema: TSchema, name: string): unknown => Reflect.get(schema, name)
 const numberOf = (schema: TSchema, name: string, otherwise: number): number => Number(partOf(schema, name) ?? otherwise)
 
-/** A value that fits the schema, or nearly: patterns and rules beyond it are met by samples only. */
+/** Returns a value that fits the schema, or nearly: patterns and further rules are met by samples only. */
 export function fitting(schema: TSchema, name: string, dice: Dice, samples: Samples): unknown {
   const known = samples[name]
   if (known !== undefined && dice.chance(0.8)) return dice.of(known)
@@ -136,7 +136,7 @@ function fittingObject(schema: TSchema, dice: Dice, samples: Samples): Record<st
   )
 }
 
-/** One thing in it is wrong. */
+/** Returns the value with one error. */
 export function broken(value: unknown, dice: Dice): unknown {
   if (dice.chance(0.15)) return dice.chance(0.5) ? dice.of(HOSTILE) : dice.of(OTHERS)
   if (Array.isArray(value) && value.length > 0) {
@@ -151,7 +151,7 @@ export function broken(value: unknown, dice: Dice): unknown {
   return { ...value, [name]: broken(field, dice) }
 }
 
-/** Bytes that are no body at all. */
+/** Returns bytes that are no body at all. */
 export function junk(dice: Dice): Buffer {
   const kinds = [
     () => Buffer.from('['.repeat(dice.below(5000))),
@@ -170,7 +170,7 @@ export interface Made {
   readonly raw: Uint8Array | undefined
 }
 
-/** A request for this endpoint: right, nearly right, or nothing like it. */
+/** Returns a request for this endpoint: valid, nearly valid, or nothing like it. */
 export function requestFor(endpoint: Endpoint, dice: Dice, samples: Samples): Made {
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = dice.chance(0.9) && samples[name] !== undefined ? dice.of(samples[name]) : dice.of(HOSTILE)

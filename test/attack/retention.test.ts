@@ -21,7 +21,7 @@ import { createUser, PASSWORD } from './attack-fixture.ts'
 const FLOODER = 'nothing@localhost'
 const AT = '2026-01-02T03:04:05.000Z'
 
-/** A log that somebody has filled with successes for hours: as large as it may be before room is short. */
+/** A log that an attacker has filled with successes for hours: as large as possible without a shortage. */
 async function flooded(folder: string): Promise<void> {
   const log = new AuditLog(folder, { keep_ms: 90 * 86_400_000 })
   const asked = { at: AT, requestId: 'r-1', address: '192.0.2.1', method: 'PUT', path: '/api/v1/x', outcome: 'done' }
@@ -35,8 +35,8 @@ async function flooded(folder: string): Promise<void> {
 }
 
 /**
- * The first answer with 429, and how many were none. A place comes free now and then, more of them while a machine is
- * slow.
+ * Returns the first answer with 429, and the number of others. A place becomes free now and then, more often while a
+ * machine is slow.
  */
 async function untilRefused(ask: () => Promise<Received>): Promise<readonly [number, Received]> {
   for (let count = 0; count < 1_000; count++) {
@@ -47,7 +47,7 @@ async function untilRefused(ask: () => Promise<Received>): Promise<readonly [num
 }
 
 t.test(
-  'retention: who floods the audit log with successes is kept to a pace, others are not, and nothing goes',
+  'retention: a user who floods the audit log with successes is slowed down, others are not, and no entry is lost',
   async (test) => {
     const state = temporaryFolder(test, 'retention')
     const folder = join(state, 'audit')
@@ -72,10 +72,10 @@ t.test(
     test.match(refusal.headers['Retry-After'], /^\d+$/)
     const body = { email: FLOODER.toUpperCase(), password: PASSWORD }
     const [logins] = await untilRefused(() => anonymous('POST', '/token', { body }))
-    test.ok(logins < 10, 'nor by logging in again and again')
-    test.equal((await flooder('GET', '/localUsers/me')).status, 200, 'what leaves no entry goes on')
+    test.ok(logins < 10, 'nor with repeated logins')
+    test.equal((await flooder('GET', '/localUsers/me')).status, 200, 'requests without an entry are still answered')
     for (let n = 0; n < 20; n++) test.equal((await admin('PUT', '/services/apply')).status, 200)
-    test.same(segmentsIn(folder).slice(0, before.length), before, 'nothing is gone')
+    test.same(segmentsIn(folder).slice(0, before.length), before, 'no entry is lost')
     const [first] = (await admin('GET', `/audit?before=2`)).json.data
     test.match(first, { seq: 1, body: 'who did it' })
     await appliance.close()
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('retention: a flood of refusals is one entry, and keeps nobody from what is right', async (test) => {
+t.test('retention: a flood of refusals is one entry, and delays no valid request', async (test) => {
   const { call, appliance, state } = await applianceFixture(test)
   await createUser(call, FLOODER)
   await call('PUT', '/services/apply')
@@ -108,7 +108,7 @@ t.test('retention: a flood of refusals is one entry, and keeps nobody from what 
   const counted = lines.flatMap((line) => /"count":(\d+)/.exec(line)?.[1] ?? [])
   test.ok(counted.length <= 2, 'the first at once, the others at the latest when the daemon ends')
   const sum = counted.reduce((all, count) => all + Number(count), 0)
-  test.equal(sum, 4_010, 'and none is forgotten')
+  test.equal(sum, 4_010, 'and none is lost')
 })
 
 t.test('retention: many small applies push no revision out', async (test) => {

@@ -7,11 +7,13 @@ type RoleName = (typeof ROLES)[number] | 'nothing'
 
 const WHO_STAGES = 'Administrator Manager Operator Certificates Backup'
 
-/** Written by hand, and not from the rules of the daemon: who may do what must not be done by others. */
+/**
+ * Written by hand, and not derived from the daemon's rules: critical endpoints, and the only roles that may use them.
+ */
 const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]])[] = [
   ['Administrator Backup', 'GET /backup', 'POST /backup/upload', 'POST /backup/restore', 'DELETE /backup'],
   ['Administrator Backup', 'DELETE /backup/auto', 'DELETE /backup/uploads', 'DELETE /backup/{filename}'],
-  // Who manages certificates replaces keys, and reads them.
+  // A certificate manager replaces keys, and reads them.
   ['Administrator Manager Certificates', 'GET /certificates/certs/{id}'],
   ['Administrator Auditor', 'GET /audit'],
   ['Administrator', 'POST /localUsers/users', 'PUT /localUsers/users/{id}', 'DELETE /localUsers/users/{id}'],
@@ -24,7 +26,7 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator', 'PUT /saml/config', 'PUT /oidc/config', 'PUT /login/policy', 'PUT /revisions/{n}/restore'],
   ['Administrator', 'POST /{applianceId}/system/update', 'PUT /{applianceId}/lvmsnapshots', 'PUT /layer7proxy/raw'],
   ['Administrator Manager', 'PUT /{applianceId}/system/update', 'PUT /{applianceId}/system/update/majorversion'],
-  // A node brings its users along, and a cluster gives its own to whoever joins.
+  // A node brings its users along, and a cluster gives its own to every joining node.
   ['Administrator', 'POST /cluster', 'PUT /cluster', 'POST /cluster/tokens', 'POST /cluster/join'],
   ['Administrator', 'PUT /cluster/nodes/{applianceId}', 'DELETE /cluster/nodes/{applianceId}'],
   ['Administrator', 'PUT /cluster/takeover', 'PUT /cluster/resolve'],
@@ -36,7 +38,7 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator Manager', 'POST /healthchecks', 'PUT /healthchecks/{id}', 'POST /healthchecks/{id}/test'],
   ['Administrator Manager Certificates', 'POST /certificates/certs', 'PUT /certificates/certs/{id}'],
   ['Administrator Manager Certificates', 'DELETE /certificates/certs/{id}'],
-  // Each of them judges the changes themselves as well.
+  // Each of these checks the changes as well.
   [WHO_STAGES, 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
   [WHO_STAGES, 'PUT /services/apply/confirm', 'PUT /services/apply/revert'],
   [WHO_STAGES, 'DELETE /services/pending', 'DELETE /services/pending/{changeId}'],
@@ -45,17 +47,17 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
 ]
 const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [key, new Set(who.split(' '))])))
 
-/** What is critical wherever it appears: a new endpoint of this kind has to be written into the table first. */
+/** Endpoints that are critical wherever they appear: a new one of this kind has to be added to the table first. */
 const IS_CRITICAL =
   /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/oidc\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/cluster|\/layer7proxy\/raw|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
 
 const granted = endpoints.filter(({ access }) => access === 'granted')
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
 
-/** What waits, and what is being applied. */
+/** Pending changes, and the current apply. */
 const PENDING = /^\/services\/(pending|apply)$/
 
-/** What a role may do at the most, where the table says nothing. */
+/** Returns whether a role may use an endpoint that the table does not mention. */
 function mayAtMost(role: RoleName, { method, path }: { readonly method: string; readonly path: string }): boolean {
   const isRead = method === 'GET'
   switch (role) {
@@ -89,7 +91,7 @@ interface Person {
 async function people(test: Test) {
   const { call, anonymous, login, node } = await applianceFixture(test)
   const roles = await roleIds(call)
-  test.same(Object.keys(roles).toSorted(), [...ROLES].toSorted(), 'these are the roles there are')
+  test.same(Object.keys(roles).toSorted(), [...ROLES].toSorted(), 'these are the existing roles')
   const names: readonly RoleName[] = [...ROLES, 'nothing']
   for (const name of names) await createUser(call, `${name}@localhost`, name === 'nothing' ? [] : [roles[name] ?? ''])
   await call('PUT', '/services/apply')
@@ -102,7 +104,7 @@ async function people(test: Test) {
   return { call, anonymous, login, node, all }
 }
 
-/** A broken body: whoever is let in changes nothing. */
+/** Sends a broken body: an admitted caller changes nothing. */
 async function isLetIn(
   call: Caller,
   endpoint: { readonly method: string; readonly path: string },
@@ -110,7 +112,7 @@ async function isLetIn(
   token: string,
 ) {
   const { method, path } = endpoint
-  // Who is let in must not be told of a stream that never ends.
+  // An admitted caller must not wait for a stream that never ends.
   const query = path === '/events' ? '?unheard-of=1' : ''
   const { status } = await call(method, `${concrete(path, node)}${query}`, {
     token,
@@ -120,7 +122,7 @@ async function isLetIn(
   return status !== 403
 }
 
-t.test('roles: the table of who may do what is critical names what there is, and all of it', async (test) => {
+t.test('roles: the table of critical endpoints names existing ones, and all of them', async (test) => {
   const known = new Set(endpoints.map(keyOf))
   test.same(
     [...allowed.keys()].filter((key) => !known.has(key)),
@@ -131,17 +133,17 @@ t.test('roles: the table of who may do what is critical names what there is, and
   test.same(
     critical.filter((key) => !allowed.has(key)),
     [],
-    'to be written into the table',
+    'to be added to the table',
   )
   const revealing = endpoints.filter(({ reveals }) => reveals).map(keyOf)
   test.same(
     revealing.filter((key) => !allowed.has(key)),
     [],
-    'what gives out secrets is in the table',
+    'endpoints that reveal secrets are in the table',
   )
 })
 
-t.test('roles: every endpoint by every default role, and by an API token of each', async (test) => {
+t.test('roles: every endpoint with every default role, and with an API token of each', async (test) => {
   const { anonymous, node, all } = await people(test)
   for (const { role, session, program } of all) {
     const wrong: string[] = []
@@ -160,21 +162,21 @@ t.test('roles: every endpoint by every default role, and by an API token of each
   }
 })
 
-t.test('roles: a session that lacks its second factor may only look after its own account', async (test) => {
+t.test('roles: a session that lacks its second factor may only manage its own account', async (test) => {
   const { call, anonymous, login, node } = await applianceFixture(test)
   await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })
   await call('PUT', '/services/apply')
   const token = await login('admin@localhost', 'correct horse battery')
   const made = await anonymous('POST', '/localUsers/me/tokens', { token, body: { name: 'a way around' } })
-  test.equal(made.status, 403, 'no API token as a way around it')
+  test.equal(made.status, 403, 'an API token is no way around it')
   const fresh = (await anonymous('GET', '/token', { token })).json.data.token
-  test.equal((await anonymous('GET', '/services', { token: fresh })).status, 403, 'nor by a refreshed token')
+  test.equal((await anonymous('GET', '/services', { token: fresh })).status, 403, 'nor is a refreshed token')
   const letIn: string[] = []
   for (const endpoint of granted) if (await isLetIn(anonymous, endpoint, node, token)) letIn.push(keyOf(endpoint))
   test.same(letIn, [], 'an administrator without the second factor')
 })
 
-t.test('roles: who is let in to what he may not read learns nothing from the order of refusals', async (test) => {
+t.test('roles: a user without a right learns nothing from the order of refusals', async (test) => {
   const { anonymous, node, all } = await people(test)
   const token = all.find(({ role }) => role === 'nothing')?.session ?? ''
   for (const endpoint of granted) {

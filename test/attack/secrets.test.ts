@@ -9,13 +9,13 @@ import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { concrete, endpoints } from './attack-fixture.ts'
 import { certificatePair } from './whole-node.ts'
 
-/** Of an API token: 32 bytes in base64url. */
+/** Length of an API token: 32 bytes in base64url. */
 const SECRET_LENGTH = 43
 
-/** At each process; about a second, in which a program that was forked has become another. */
+/** Looks at each process; about a second, in which a forked process has executed its program. */
 const LOOKS = 50
 
-/** What stands nowhere else. */
+/** A text that occurs nowhere else. */
 const mark = (what: string) => `${what}-A1!${randomBytes(12).toString('hex')}`
 
 function* filesIn(folder: string): Generator<string> {
@@ -26,7 +26,7 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-/** What a file holds that others may delete at any time; undefined when it is older, large or gone. */
+/** Returns the content of a file that may be deleted at any time; undefined when it is older, large or gone. */
 function writtenSince(path: string, since_ms: number): string | undefined {
   const status = statSync(path, { throwIfNoEntry: false })
   if (status === undefined || status.mtimeMs < since_ms || status.size > 4e6) return undefined
@@ -38,13 +38,13 @@ function writtenSince(path: string, since_ms: number): string | undefined {
   }
 }
 
-/** Command lines of every process, and environments of what the daemon has started, for as long as it runs. */
+/** Reads command lines of all processes, and environments of those that the daemon has started, while it runs. */
 function watchProcesses(daemon: Daemon) {
   const seen = new Set<string>()
   const looks = new Map<string, number>()
   const look = () => {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      // What a process is started with it has from its second look on, at the latest; most have been there for long.
+      // A process has its arguments and environment at the second look at the latest; most processes are older.
       const times = (looks.get(pid) ?? 0) + 1
       looks.set(pid, times)
       if (times > LOOKS) continue
@@ -61,7 +61,7 @@ function watchProcesses(daemon: Daemon) {
   return { seen, end: () => clearInterval(timer) }
 }
 
-/** Hands in a secret of every kind. Answers them by name. */
+/** Sends a secret of every kind; returns them by name. */
 async function withSecrets(test: Test, daemon: Daemon) {
   const secrets: Record<string, string> = {}
   const secret = (name: string) => (secrets[name] ??= mark(name))
@@ -112,7 +112,7 @@ async function withSecrets(test: Test, daemon: Daemon) {
   const shown = await daemon.call('GET', '/services/pending?render=true')
   await daemon.data('PUT', '/services/apply', { comment: 'all of it' })
   const made = await daemon.data('POST', '/localUsers/me/tokens', { name: 'a program' })
-  // Random as it is, there may be an underscore in it.
+  // The random part may contain an underscore.
   secrets['API token'] = String(made.token).slice(-SECRET_LENGTH)
   const session = await daemon.call('POST', '/token', {
     body: { email: user.email, password: user.password },
@@ -134,7 +134,7 @@ async function withSecrets(test: Test, daemon: Daemon) {
     body: { file, sections: ['layer7'] },
     headers: { 'x-backup-passphrase': secret('wrong-backup') },
   })
-  // A broken body in which a secret stands: the refusal must not repeat it.
+  // A broken body with a secret in it: the refusal must not repeat it.
   for (const [path, body] of [
     ['/snmp/users', { username: 'x y', authPassphrase: secret('broken'), privacyPassphrase: 7 }],
     ['/localUsers/users', { email: 'x', password: secret('broken'), [secret('unheard')]: 1 }],
@@ -145,16 +145,16 @@ async function withSecrets(test: Test, daemon: Daemon) {
 }
 
 t.test(
-  'secrets: none of those handed in is in an answer, the log, the audit log, a process list or a file for others',
+  'secrets: no secret that was sent is in an answer, the log, the audit log, a process list or a readable file',
   async (test) => {
     const daemon = await daemonFixture(test, ['--no-demo'])
     const started_ms = Date.now()
     const processes = watchProcesses(daemon)
     test.teardown(processes.end)
     const { secrets, shown } = await withSecrets(test, daemon)
-    // Who may change the community is told it; to others it reads **.
+    // Users who may change the community see it; to others it reads **.
     delete secrets['community']
-    // The name of an unknown field has to be named, or nobody finds it.
+    // An unknown field has to be named, or the user cannot find it.
     delete secrets['unheard']
     test.ok(Object.keys(secrets).length > 25, Object.keys(secrets).join(', '))
     test.ok(Object.values(secrets).every((secret) => secret.length > 8))
@@ -206,7 +206,7 @@ t.test(
     const daemon = await daemonFixture(test, ['--no-demo'])
     await daemon.data('POST', '/certificates/certs', { name: 'www', ...certificatePair(test) })
     await daemon.data('PUT', '/services/apply')
-    test.equal(statSync(daemon.state).mode & 0o077, 0, 'nobody else comes in')
+    test.equal(statSync(daemon.state).mode & 0o077, 0, 'no other user can read it')
     const open = [...filesIn(daemon.state)].filter(
       (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0,
     )
@@ -220,7 +220,7 @@ t.test(
   },
 )
 
-t.test('secrets: an appliance dumps no core, and hides what it holds from other accounts', (test) => {
+t.test('secrets: an appliance dumps no core, and hides its memory from other accounts', (test) => {
   const unit = readFileSync(join(import.meta.dirname, '../../systemd/fulcrum.service'), 'utf8')
   for (const line of ['LimitCORE=0', 'UMask=0077', 'StateDirectoryMode=0700', 'PrivateTmp=yes', 'NoNewPrivileges=yes'])
     test.ok(unit.split('\n').includes(line), line)

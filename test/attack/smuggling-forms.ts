@@ -55,7 +55,7 @@ const LENGTHS = [
   '99999999999999999999',
 ]
 
-/** First lines of a chunk that parsers read differently; `size` is of what follows it. */
+/** First lines of a chunk that parsers read differently; `size` is that of the following data. */
 const chunkLines = (size: string) => [
   ` ${size}`,
   `\t${size}`,
@@ -75,7 +75,7 @@ const chunkLines = (size: string) => [
   `1${'0'.repeat(16)}${size}`,
 ]
 
-/** Each with `smuggled` where only one of two readings would find a request. */
+/** Forms in which `smuggled` is a request in only one of two readings. */
 export function unclear(smuggled: string): readonly Form[] {
   const behind = `${LAST}${smuggled}`
   const whole = `Content-Length: ${behind.length}`

@@ -2,7 +2,7 @@ import t from 'tap'
 import { exchange, type Exchanged, type Kind, listeningFixture } from './raw-fixture.ts'
 import { type Form, unclear } from './smuggling-forms.ts'
 
-/** Asked for only where it must not be seen: whoever answers it has read a body as a request. */
+/** A request that must never be seen: an answer to it means that a body was read as a request. */
 const HIDDEN = 'GET /api/v1/smuggled-request HTTP/1.1\r\nHost: h\r\n\r\n'
 const GROUP = '{"id":"smuggled","name":"smuggled"}'
 const hiddenGroup = (token: string) =>
@@ -13,7 +13,7 @@ function request({ headers, body }: Form, token: string, line = 'POST /api/v1/ip
   return `${line} HTTP/1.1\r\n${more.map((header) => `${header}\r\n`).join('')}\r\n${body}`
 }
 
-/** What must not come of it; undefined when nothing did. */
+/** Returns the forbidden result; undefined when there is none. */
 function fault({ statuses, text }: Exchanged): string | undefined {
   if (statuses.length > 1) return `${statuses.length} answers`
   if (statuses.some((status) => status >= 500 && status !== 505)) return 'an error of ours'
@@ -48,7 +48,7 @@ for (const { kind, fronts } of PLACES) {
       for (const smuggled of [HIDDEN, hiddenGroup(token)]) {
         const forms = unclear(smuggled)
         const wrong = await faults(forms, async (form) => {
-          // Also behind the body, at once and after a while.
+          // Also after the body, at once and after a while.
           const bytes = smuggled === HIDDEN ? [request(form, token) + HIDDEN] : [request(form, token), HIDDEN]
           const exchanged = await exchange(kind, ports[kind], bytes)
           const what = fault(exchanged)
@@ -61,7 +61,7 @@ for (const { kind, fronts } of PLACES) {
   )
 
   t.test(
-    `smuggling (${place}): a body behind a request to read is refused, whatever says how long it is`,
+    `smuggling (${place}): a body after a reading request is refused, whatever states its length`,
     async (test) => {
       const { ports, token } = await listeningFixture(test, fronts)
       const forms = [
@@ -71,7 +71,7 @@ for (const { kind, fronts } of PLACES) {
       for (const form of forms)
         for (const line of ['GET /api/v1/ping', 'HEAD /api/v1/ping', 'GET /api/v1/services']) {
           const { statuses } = await exchange(kind, ports[kind], [request(form, token, line), HIDDEN])
-          // HEAD has no way to say it.
+          // HEAD cannot express it.
           test.ok(
             statuses.length === 0 || (statuses.length === 1 && statuses[0] === 400),
             `${line}: ${statuses.join()}`,
@@ -80,13 +80,13 @@ for (const { kind, fronts } of PLACES) {
     },
   )
 
-  t.test(`smuggling (${place}): requests that are well formed are answered once each, in their order`, async (test) => {
+  t.test(`smuggling (${place}): well-formed requests are answered once each, in their order`, async (test) => {
     const { ports, token } = await listeningFixture(test, fronts)
     const get = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`
     const paths = Array.from({ length: 50 }, (_, n) => (n % 3 === 0 ? '/ping' : n % 3 === 1 ? '/services' : '/nowhere'))
     const { statuses } = await exchange(kind, ports[kind], [paths.map(get).join('')], paths.length)
     const all = paths.map((path) => (path === '/nowhere' ? 404 : 200))
-    // Behind threads in front, a connection ends when more comes on it before it was answered.
+    // With threads in front, a connection ends when more data arrives before an answer.
     test.same(statuses, fronts === 0 ? all : all.slice(0, statuses.length), 'pipelined')
     for (const length of ['2', ' 2', '2 ', '\t2', '002']) {
       const form = { name: '', headers: [`Content-Length: ${length}`], body: '{}' }
@@ -103,7 +103,7 @@ for (const { kind, fronts } of PLACES) {
     }
   })
 
-  t.test(`junk (${place}): what is no request is refused or ends the connection; the daemon goes on`, async (test) => {
+  t.test(`junk (${place}): what is no request is refused or ends the connection; the daemon stays up`, async (test) => {
     const { ports, token } = await listeningFixture(test, fronts)
     const head = 'Host: h\r\n'
     const many = Array.from({ length: 101 }, (_, n) => `X-${n}: y\r\n`).join('')

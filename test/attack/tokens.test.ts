@@ -19,14 +19,14 @@ function signed(header: unknown, claims: unknown, key: KeyObject, hash: string |
   return `${text}.${sign(hash, Buffer.from(text), key).toString('base64url')}`
 }
 
-/** The owner of a genuine token, who knows the public key, and wants to be somebody else or to stay for longer. */
+/** The owner of a genuine token, who knows the public key, and wants another identity or a longer session. */
 async function fixture(test: Test, clock = systemClock) {
   const made = await applianceFixture(test, {}, {}, clock)
   const { header, claims } = parts(made.token)
   return { ...made, header, claims, ...daemonKey(made.state) }
 }
 
-/** Where nothing needs a right, and where everything does. */
+/** Statuses of endpoints that need no right, and of one that does. */
 async function comesIn(anonymous: Caller, token: string): Promise<readonly number[]> {
   const answers = await Promise.all(
     ['/localUsers/me', '/rbac/roles', '/token'].map((path) => anonymous('GET', path, { token })),
@@ -35,7 +35,7 @@ async function comesIn(anonymous: Caller, token: string): Promise<readonly numbe
 }
 const OUTSIDE = [401, 401, 401]
 
-t.test('JWT without a signature, or with another kind of it: nobody comes in', async (test) => {
+t.test('JWT without a signature, or with another kind of it: no access', async (test) => {
   const { anonymous, token, header, claims, pem, open } = await fixture(test)
   test.same(await comesIn(anonymous, token), [200, 200, 200], 'the genuine one')
   const signature = token.split('.')[2]
@@ -107,52 +107,45 @@ t.test('JWT with a key of the attacker (kid, jwk, jku, x5u, x5c): refused, and n
   test.equal(asked, 0, 'no key was fetched')
 })
 
-t.test(
-  'JWT whose claims were changed, or are not what a session says: refused, also when well signed',
-  async (test) => {
-    const { call, anonymous, login, header, claims, key, token } = await fixture(test)
-    const other = await createUser(call, 'other@localhost')
-    await call('PUT', '/services/apply')
-    const otherClaims = parts(await login('other@localhost', PASSWORD)).claims
-    const now = Math.floor(Date.now() / 1000)
-    const changed: readonly Claims[] = [
-      { sub: other },
-      { sid: otherClaims['sid'] },
-      { sid: 'unknown' },
-      { sid: '' },
-      { sid: null },
-      { sid: ['x'] },
-      { sid: '__proto__' },
-      { sid: 'constructor' },
-      { sub: undefined },
-      { sub: '__proto__' },
-      { exp: undefined },
-      { exp: `${now + 999}` },
-      { exp: now - 1 },
-      { exp: 0 },
-      { exp: -1 },
-      { exp: null },
-      { nbf: now + 3600 },
-    ]
-    const [, , signature] = token.split('.')
-    for (const more of changed) {
-      const title = JSON.stringify(more)
-      const wanted = { ...claims, ...more }
-      test.same(
-        await comesIn(anonymous, `${unsigned(header, wanted)}.${signature}`),
-        OUTSIDE,
-        `old signature: ${title}`,
-      )
-      test.same(await comesIn(anonymous, signed(header, wanted, key)), OUTSIDE, `signed with the real key: ${title}`)
-    }
-    const far = signed(header, { ...claims, exp: 9e15, roles: ['Administrator'] }, key)
-    test.same(await comesIn(anonymous, far), [200, 200, 200], 'a stolen key still needs a session that lives')
-    await call('DELETE', '/token')
-    test.same(await comesIn(anonymous, far), OUTSIDE, 'and ends with it')
-  },
-)
+t.test("JWT with changed claims, or claims unlike the session's: refused, also when well signed", async (test) => {
+  const { call, anonymous, login, header, claims, key, token } = await fixture(test)
+  const other = await createUser(call, 'other@localhost')
+  await call('PUT', '/services/apply')
+  const otherClaims = parts(await login('other@localhost', PASSWORD)).claims
+  const now = Math.floor(Date.now() / 1000)
+  const changed: readonly Claims[] = [
+    { sub: other },
+    { sid: otherClaims['sid'] },
+    { sid: 'unknown' },
+    { sid: '' },
+    { sid: null },
+    { sid: ['x'] },
+    { sid: '__proto__' },
+    { sid: 'constructor' },
+    { sub: undefined },
+    { sub: '__proto__' },
+    { exp: undefined },
+    { exp: `${now + 999}` },
+    { exp: now - 1 },
+    { exp: 0 },
+    { exp: -1 },
+    { exp: null },
+    { nbf: now + 3600 },
+  ]
+  const [, , signature] = token.split('.')
+  for (const more of changed) {
+    const title = JSON.stringify(more)
+    const wanted = { ...claims, ...more }
+    test.same(await comesIn(anonymous, `${unsigned(header, wanted)}.${signature}`), OUTSIDE, `old signature: ${title}`)
+    test.same(await comesIn(anonymous, signed(header, wanted, key)), OUTSIDE, `signed with the real key: ${title}`)
+  }
+  const far = signed(header, { ...claims, exp: 9e15, roles: ['Administrator'] }, key)
+  test.same(await comesIn(anonymous, far), [200, 200, 200], 'a stolen key still needs a live session')
+  await call('DELETE', '/token')
+  test.same(await comesIn(anonymous, far), OUTSIDE, 'and ends with it')
+})
 
-t.test('JWT that lasts too long: its session ends after twelve hours, itself after one', async (test) => {
+t.test('a JWT that lasts too long: its session ends after twelve hours, the token after one', async (test) => {
   let passed_ms = 0
   const clock = { ...systemClock, now_ms: () => systemClock.now_ms() + passed_ms }
   const { anonymous, token, header, claims, key } = await fixture(test, clock)
@@ -165,7 +158,7 @@ t.test('JWT that lasts too long: its session ends after twelve hours, itself aft
 })
 
 t.test(
-  'replay: a token is worth nothing after logout, password change, disabling, deletion and loss of a role',
+  'replay: a token is worthless after logout, password change, disabling, deletion and loss of a role',
   async (test) => {
     const { call, anonymous, login } = await fixture(test)
     const roles = await roleIds(call)
@@ -178,25 +171,25 @@ t.test(
     test.same(await comesIn(anonymous, token), inside)
     await anonymous('DELETE', '/token', { token })
     test.same(await comesIn(anonymous, token), OUTSIDE, 'logged out')
-    test.same(await comesIn(anonymous, second), inside, 'another session goes on')
+    test.same(await comesIn(anonymous, second), inside, 'another session stays valid')
     token = await login(email, PASSWORD)
     const body = { currentPassword: PASSWORD, newPassword: `${PASSWORD}, another` }
     test.equal((await anonymous('PUT', '/localUsers/me/password', { token, body })).status, 200)
     test.same(await comesIn(anonymous, second), OUTSIDE, 'own password changed: other sessions end')
-    test.same(await comesIn(anonymous, token), inside, 'the one that changed it stays')
+    test.same(await comesIn(anonymous, token), inside, 'the session that changed it stays')
     await call('PUT', `/localUsers/users/${id}`, { body: { password: PASSWORD } })
     await apply()
     test.same(await comesIn(anonymous, token), OUTSIDE, 'password set by an administrator')
     token = await login(email, PASSWORD)
     await call('PUT', `/localUsers/users/${id}`, { body: { roles: [] } })
     await apply()
-    test.same(await comesIn(anonymous, token), [200, 403, 200], 'role taken away')
+    test.same(await comesIn(anonymous, token), [200, 403, 200], 'role removed')
     await call('PUT', `/localUsers/users/${id}`, { body: { disabled: 'true', roles: [roles['Auditor']] } })
     await apply()
     test.same(await comesIn(anonymous, token), OUTSIDE, 'disabled')
     await call('PUT', `/localUsers/users/${id}`, { body: { disabled: 'false' } })
     await apply()
-    test.same(await comesIn(anonymous, token), OUTSIDE, 'enabled again: what ended stays ended')
+    test.same(await comesIn(anonymous, token), OUTSIDE, 'enabled again: ended sessions stay ended')
     second = await login(email, PASSWORD)
     await call('DELETE', `/localUsers/users/${id}`)
     await apply()
@@ -204,7 +197,7 @@ t.test(
   },
 )
 
-t.test('a token in another place than its header, or in another form, is none', async (test) => {
+t.test('a token in another place than its header, or in another form, is not accepted', async (test) => {
   const { anonymous, token } = await fixture(test)
   const get = (path: string, headers: Record<string, string>) => anonymous('GET', path, { headers })
   for (const name of ['token', 'access_token', 'authorization', 'bearer', 'jwt'])
@@ -234,5 +227,9 @@ t.test('a token in another place than its header, or in another form, is none', 
     `Bearer ${base64url({ alg: 'EdDSA' })}.${base64url('['.repeat(100_000))}.x`,
   ])
     test.equal((await get('/localUsers/me', { authorization })).status, 401, authorization.slice(0, 40))
-  test.equal((await get('/localUsers/me', { authorization: `bearer ${token}` })).status, 200, 'a scheme has no case')
+  test.equal(
+    (await get('/localUsers/me', { authorization: `bearer ${token}` })).status,
+    200,
+    'the scheme is case-insensitive',
+  )
 })

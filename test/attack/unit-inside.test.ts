@@ -1,6 +1,6 @@
 /**
- * What somebody could do who runs code inside the daemon's unit: the same confinement, with a script of attempts in the
- * daemon's place.
+ * The possibilities of an attacker who runs code inside the daemon's unit: the same confinement, with a script of
+ * attempts in place of the daemon.
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
@@ -8,7 +8,7 @@ import { containerObstacle, startContainer } from '../system/container.ts'
 
 const UNIT = readFileSync(new URL('../../systemd/fulcrum.service', import.meta.url), 'utf8')
 
-/** Attempts that the confinement has to refuse, by what they would be good for. */
+/** Attempts that the confinement has to refuse, by their purpose. */
 const REFUSED: Readonly<Record<string, string>> = {
   'an account of its own': 'echo "x:x:0:0::/:/bin/sh" >> /etc/passwd',
   'a program of its own': 'touch /usr/local/bin/x',
@@ -35,7 +35,8 @@ t.test('code inside the unit', { skip: containerObstacle() ?? false, timeout: 1_
   const machine = await startContainer([])
   test.teardown(() => machine.stop())
   const attempts = Object.entries(REFUSED).map(([what, how]) => `(${how}) 2>/dev/null && echo "done ${name(what)}"`)
-  // Who may ask systemd is root outside the box: a known limit, which this test notices when it is gone.
+  // A process that may talk to systemd is root outside of its confinement: a known limit, and this test notices when it
+  // is gone.
   const asks =
     'systemd-run --quiet --wait --pipe sh -c "touch /usr/local/bin/from-outside" && echo "done asked-systemd"'
   const script = `#!/bin/sh\nmkdir -p /var/lib/fulcrum\n${attempts.join('\n')}\n${asks}\necho finished\n`
@@ -49,13 +50,13 @@ t.test('code inside the unit', { skip: containerObstacle() ?? false, timeout: 1_
   await write('/etc/systemd/system/inside.service', confined)
   await machine.run('systemctl', 'daemon-reload')
   await machine.run('systemctl', 'start', 'inside')
-  // What a unit says last may come into the journal after its end.
+  // The last messages of a unit may reach the journal after its end.
   await machine.run('journalctl', '--sync')
   const journal = (await machine.run('journalctl', '-u', 'inside', '-o', 'cat', '--no-pager')).stdout
   test.match(journal, /^finished$/m, journal)
   for (const what of Object.keys(REFUSED)) test.notMatch(journal, new RegExp(`^done ${name(what)}$`, 'm'), what)
   test.match(journal, /^done asked-systemd$/m, 'still so: docs/security.md, Known limits; record 91')
-  // The attempts are real ones: outside the unit they succeed.
+  // The attempts are real ones: outside of the unit they succeed.
   const outside = await machine.run('sh', '-c', REFUSED['a program of its own'] ?? '')
   test.equal(outside.exitCode, 0)
 })

@@ -21,7 +21,10 @@ async function fixture(test: Test) {
   return { daemon, ports: { plain, tls: daemon.port } }
 }
 
-/** Sends and reads nothing, until all is sent or the daemon has had enough. Answers what was cut off. */
+/**
+ * Sends and reads nothing, until everything is sent or the daemon ends the connection. Returns the part that was cut
+ * off.
+ */
 async function unread(test: Test, kind: Kind, port: number, request: string): Promise<readonly Socket[]> {
   const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => connected(kind, port)))
   test.teardown(() => sockets.forEach((socket) => socket.destroy()))
@@ -39,41 +42,38 @@ async function unread(test: Test, kind: Kind, port: number, request: string): Pr
 
 const DOCUMENT = (path: string, more = '') => `GET /api/v1/${path} HTTP/1.1\r\nHost: h\r\n${more}\r\n`
 
-t.test(
-  'unread: pipelined requests whose answers nobody reads take neither memory nor time from others',
-  async (test) => {
-    const { daemon, ports } = await fixture(test)
-    const etag = (await daemon.call('GET', '/docs/swagger-ui-bundle.js')).headers['etag'] ?? ''
-    await daemon.call('GET', '/openapi.json')
-    const before = await felt(daemon)
-    test.comment(`before: ${textOf(before)}, ${rss_mib(daemon).toFixed(0)} MiB`)
-    const requests: Readonly<Record<string, string>> = {
-      'openapi.json': DOCUMENT('openapi.json'),
-      'the bundle, gzip': DOCUMENT('docs/swagger-ui-bundle.js', 'Accept-Encoding: gzip\r\n'),
-      'the bundle, conditional': DOCUMENT('docs/swagger-ui-bundle.js', `If-None-Match: ${etag}\r\n`),
-      ping: DOCUMENT('ping'),
-      'no such path': DOCUMENT('nothing'),
-      HEAD: 'HEAD /api/v1/ping HTTP/1.1\r\nHost: h\r\n\r\n',
-      'a body in chunks': 'POST /api/v1/token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+t.test('unread: pipelined requests with unread answers take neither memory nor time from others', async (test) => {
+  const { daemon, ports } = await fixture(test)
+  const etag = (await daemon.call('GET', '/docs/swagger-ui-bundle.js')).headers['etag'] ?? ''
+  await daemon.call('GET', '/openapi.json')
+  const before = await felt(daemon)
+  test.comment(`before: ${textOf(before)}, ${rss_mib(daemon).toFixed(0)} MiB`)
+  const requests: Readonly<Record<string, string>> = {
+    'openapi.json': DOCUMENT('openapi.json'),
+    'the bundle, gzip': DOCUMENT('docs/swagger-ui-bundle.js', 'Accept-Encoding: gzip\r\n'),
+    'the bundle, conditional': DOCUMENT('docs/swagger-ui-bundle.js', `If-None-Match: ${etag}\r\n`),
+    ping: DOCUMENT('ping'),
+    'no such path': DOCUMENT('nothing'),
+    HEAD: 'HEAD /api/v1/ping HTTP/1.1\r\nHost: h\r\n\r\n',
+    'a body in chunks': 'POST /api/v1/token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  }
+  const memory = rss_mib(daemon)
+  for (const kind of ['plain', 'tls'] as const) {
+    for (const [what, request] of Object.entries(requests)) {
+      const flood = unread(test, kind, ports[kind], request)
+      const during = await felt(daemon)
+      const sockets = await flood
+      const taken = rss_mib(daemon) - memory
+      test.comment(`${kind}, ${what}: ${textOf(during, before)}, ${taken.toFixed(0)} MiB more`)
+      test.ok(taken < 150, `${kind}, ${what}: ${taken.toFixed(0)} MiB`)
+      for (const socket of sockets) socket.destroy()
     }
-    const memory = rss_mib(daemon)
-    for (const kind of ['plain', 'tls'] as const) {
-      for (const [what, request] of Object.entries(requests)) {
-        const flood = unread(test, kind, ports[kind], request)
-        const during = await felt(daemon)
-        const sockets = await flood
-        const taken = rss_mib(daemon) - memory
-        test.comment(`${kind}, ${what}: ${textOf(during, before)}, ${taken.toFixed(0)} MiB more`)
-        test.ok(taken < 150, `${kind}, ${what}: ${taken.toFixed(0)} MiB`)
-        for (const socket of sockets) socket.destroy()
-      }
-    }
-    test.equal((await daemon.call('GET', '/services')).status, 200)
-    test.notMatch(daemon.stderr, /"level":"error"/)
-  },
-)
+  }
+  test.equal((await daemon.call('GET', '/services')).status, 200)
+  test.notMatch(daemon.stderr, /"level":"error"/)
+})
 
-t.test('unread: a client that reads slowly gets all of it, and nobody waits for it', async (test) => {
+t.test('unread: a client that reads slowly gets everything, and no other waits for it', async (test) => {
   const { daemon, ports } = await fixture(test)
   const whole = (await daemon.call('GET', '/openapi.json')).text
   const socket = await connected('plain', ports.plain)
@@ -90,7 +90,7 @@ t.test('unread: a client that reads slowly gets all of it, and nobody waits for 
   test.equal((await daemon.call('GET', '/services')).status, 200)
 })
 
-t.test('unread: thousands of requests in one piece that are refused end their connection', async (test) => {
+t.test('unread: thousands of refused requests in one piece end their connection', async (test) => {
   const { daemon, ports } = await fixture(test)
   const before = await felt(daemon)
   for (const kind of ['plain', 'tls'] as const) {

@@ -19,7 +19,7 @@ export function certificatePair(test: Test, name = 'www.test') {
 
 const PASSPHRASE = 'a passphrase of some length'
 
-/** Records of every section that reaches a program, staged and applied; answers how each can be changed. */
+/** Stages and applies records of every section that reaches a program; returns a change for each. */
 export async function wholeNode(test: Test, call: Caller, node: string): Promise<readonly Change[]> {
   const id = async (path: string, body: unknown): Promise<string> => {
     const { status, text, json } = await call('POST', path, { body })
@@ -142,7 +142,7 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     }),
     change('dateTime.ntp', `/${node}/system/datetime/ntp`, { ntpEnabled: true, ntp: ['ntp1.example', 'ntp2.example'] }),
     change('userInterface.update', `/${node}/system/userinterface`, {
-      // Whoever runs the tests may have a daemon of their own at the usual one.
+      // The user who runs the tests may have a daemon at the usual port.
       apiPort: await freePort(),
       sshEnabled: true,
       sshPort: 2222,
@@ -205,7 +205,7 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
   ]
 }
 
-/** Rules with each field that takes a text, in each kind of line that it becomes. */
+/** Rules with every text field, in each kind of line that they become. */
 function rulesWith(backendId: string): readonly object[] {
   const condition = (type: string, match: string, value: string, name?: string) => ({
     type,
@@ -243,7 +243,7 @@ function rulesWith(backendId: string): readonly object[] {
   ]
 }
 
-/** Makes these changes; each has to be taken. */
+/** Makes these changes; each has to be accepted. */
 export async function must(call: Caller, changes: readonly Change[]): Promise<void> {
   for (const { method, path, body } of changes) {
     const { status, text } = await call(method, path, { body })
@@ -251,7 +251,7 @@ export async function must(call: Caller, changes: readonly Change[]): Promise<vo
   }
 }
 
-/** Each text somewhere in a body, with how to put another one there. */
+/** Yields each text in a body, with a function that replaces it. */
 export function* texts(
   value: unknown,
   at = '',
