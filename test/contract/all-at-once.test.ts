@@ -5,14 +5,14 @@ const borrow = sharedAppliance(t)
 
 const REAL = { ripId: 'r' }
 const RULE = { do: { type: 'redirect', to: 'ftp://x' } }
-/** What is sent, and each field of it that is wrong: by its schema or by a rule. */
+/** A body, and all of its wrong fields: by its schema or by a rule. */
 const REFUSED: readonly (readonly [path: string, body: object, fields: readonly string[]])[] = [
   [
     '/layer7proxy/frontends',
     { name: 1, mode: 'tcp', ip: '127.0.0.1', ports: '80', hsts: true, clientVerify: 'required', clientCa: '' },
     ['name', 'hsts', 'clientVerify', 'clientVerify'],
   ],
-  // What is needed was sent, and is told to be wrong: it is not said to be missing.
+  // A required field with a wrong value is reported as wrong, not as missing.
   [
     '/layer7proxy/frontends',
     { mode: 'http', ip: 'x', ports: '80', certificates: [3], http3: true, clientVerify: 'required', rules: [RULE] },
@@ -36,7 +36,7 @@ const REFUSED: readonly (readonly [path: string, body: object, fields: readonly 
   ['/certificates/certs', { name: 'a', pfx: 3 }, ['pfx']],
 ]
 
-t.test('what rules say of a body is told with what does not fit its schema', async (test) => {
+t.test('violations of rules are reported together with those of the schema', async (test) => {
   const { call } = await borrow()
   for (const [path, body, fields] of REFUSED) {
     const { status, json } = await call('POST', path, { body })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { applianceFixture, type Caller, type Received } from '../fixtures/appliance.ts'
 import { EVERYTHING, signed, sourceOf, textOf, TWO_NODES } from '../fixtures/backup.ts'
 
-/** Hostile files: none changes anything, none makes the daemon stumble. A failing one names its number. */
+/** Hostile files: none changes anything, none makes the daemon fail. A failure names the number of its file. */
 const RUNS = Number(process.env['FULCRUM_TEST_BACKUP_FILES'] ?? 400)
 const SEED = Number(process.env['FULCRUM_TEST_BACKUP_SEED'] ?? 1)
 
@@ -49,7 +49,7 @@ function otherType(value: unknown, next: Random): unknown {
   if (typeof value === 'string') return pick([7, true, ['x'], { x: 1 }], next)
   if (typeof value === 'number') return pick(['7', true, [7], { x: 7 }, 0.5], next)
   if (typeof value === 'boolean') return pick([0, 'true', [], {}], next)
-  // Where nothing may stand, a number or a text often may as well.
+  // Where null is allowed, a number or a text often is, too.
   if (value === null) return pick([true, ['x'], { x: 1 }], next)
   if (Array.isArray(value)) return pick([7, 'x', true, {}], next)
   return pick([7, 'x', true, []], next)
@@ -58,7 +58,7 @@ function otherType(value: unknown, next: Random): unknown {
 const base = () => JSON.parse(textOf(sourceOf(EVERYTHING, { nodes: TWO_NODES })))
 const TEXT = textOf(sourceOf(EVERYTHING, { nodes: TWO_NODES }))
 
-/** A file of which something is changed, with a checksum that is right. */
+/** A file with a change, and a correct checksum. */
 function changed(change: (places: readonly Place[], file: ReturnType<typeof base>) => void): string {
   const file = base()
   change(placesIn(file), file)
@@ -69,14 +69,15 @@ const of = (places: readonly Place[], wanted: (place: Place) => boolean, next: R
   pick(places.filter(wanted), next)
 
 /**
- * Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a template, a name. Of
- * OpenID Connect: groups, which backups of earlier versions lack. Of the user interface: what sshd is found with.
+ * Optional fields. Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a
+ * template, a name. Of OpenID Connect: groups, which backups of earlier versions lack. Of the user interface: the state
+ * in which sshd was found.
  */
 const MAY_GO: ReadonlySet<string> = new Set(
   'max default parameters secret template names groupsClaim groupMappings denyUnmapped sshEnabled sshPort'.split(' '),
 )
 
-/** Which script a check names is judged with the whole configuration, when it is applied. */
+/** The script that a check names is checked with the whole configuration, when it is applied. */
 const isScriptOf = (owner: object, name: string): boolean => name === 'id' && 'parameters' in owner && 'type' in owner
 
 const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>> = {
@@ -95,7 +96,7 @@ const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>>
     }),
   removed: (next) =>
     changed((places) => {
-      // A record or a list entry may go; a field may not, but what a script has a default for.
+      // A record or a list entry may be missing; a field may not, except where a script has a default.
       const place = of(
         places,
         ({ owner, name }) => !Array.isArray(owner) && !MAY_GO.has(name) && !isScriptOf(owner, name),
@@ -194,7 +195,7 @@ const FILE_TRICKS = [
   'link-20260101-000000.json',
 ]
 
-/** Every table of the store as its bytes say, but for `meta`, where each request leaves the head of the audit chain. */
+/** Returns every table of the store as bytes, except `meta`, where each request stores the head of the audit chain. */
 async function snapshot(folder: string): Promise<string> {
   const root = open({ path: folder, encoding: 'json', maxDbs: 16, readOnly: true })
   const tables = ['running', 'candidate', 'revisions', 'transactions', 'jobs', 'sessions']
@@ -206,7 +207,7 @@ async function snapshot(folder: string): Promise<string> {
   return JSON.stringify(all)
 }
 
-/** As it would arrive: in an upload, or somehow among the files. */
+/** Offers a file as it would arrive: in an upload, or among the files. */
 async function offered(call: Caller, uploads: string, content: string | Uint8Array, next: Random): Promise<Received> {
   if (typeof content === 'string' && next() < 0.5) {
     return call('POST', '/backup/upload', { body: { backup: content === '' ? ' ' : content } })
@@ -226,7 +227,7 @@ t.test(`${RUNS} mutated files are refused and change nothing`, { timeout: 1_200_
   mkdirSync(uploads, { recursive: true })
   await call('POST', '/ipvsDirector/rips', { body: { name: 'kept', ip: '192.0.2.1' } })
   await call('PUT', '/services/apply')
-  // What is told of the apply is on the disk a moment later.
+  // Notes about the apply are on the disk a moment later.
   await call('GET', '/backup/list')
   await new Promise((resolve) => setTimeout(resolve, 300))
   const before = await snapshot(join(state, 'config'))
@@ -263,7 +264,7 @@ t.test(`${RUNS} mutated files are refused and change nothing`, { timeout: 1_200_
     [],
   )
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
-  test.equal(await snapshot(join(state, 'config')), before, 'the store is what it was')
+  test.equal(await snapshot(join(state, 'config')), before, 'the store is unchanged')
   test.same(machine.host.journal, [])
   test.equal(Reflect.get({}, 'isAdmin'), undefined, 'no prototype was changed')
   test.equal((await call('GET', '/ping')).status, 200)

@@ -6,16 +6,16 @@ import { certificateMaker } from '../fixtures/certificate-maker.ts'
 
 // oxlint-disable-next-line node/no-process-env -- a long run is asked for this way
 const { FULCRUM_TEST_CERTIFICATES = '2000', FULCRUM_TEST_CERTIFICATE_SEED = '1' } = process.env
-/** No timing is asserted but this: a file that held the worker for seconds would hold up everybody's. */
+/** The only asserted duration: a file that occupies the worker for seconds would delay the files of all users. */
 const LONGEST_MS = 5_000
-/** Of the processor: a busy machine keeps whoever computes waiting. */
+/** Processor time: on a busy machine a computation has to wait. */
 const computed_ms = () => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 }
 
 const CODES = /^(INVALID_BODY|CERTIFICATE_EXPIRED|KEY_MISMATCH|PFX_PASSWORD|PAYLOAD_TOO_LARGE)$/
-/** Words of libraries, and what follows -----BEGIN PRIVATE KEY----- in any PEM of PKCS #8. */
+/** Messages of libraries, and the text after -----BEGIN PRIVATE KEY----- in any PEM of PKCS #8. */
 const RAW = /error:[0-9A-F]{8}|ERR_|at .*\.ts|undefined|\[object|MIG|MC4C/
 
 function random(seed: number) {
@@ -40,7 +40,7 @@ function mutated(bytes: Buffer, pick: (below: number) => number): Buffer {
   return forms[pick(8)] ?? copy
 }
 
-t.test('whatever is handed in, the answer is a certificate or coded problems, in little time', async (test) => {
+t.test('whatever is uploaded, the answer is a certificate or coded problems, in little time', async (test) => {
   const { pair, pfx, encryptedKey } = certificateMaker(test)
   const root = pair({ name: 'Root', isCa: true })
   const leaf = pair({ name: 'leaf.test', issuer: root })
@@ -91,7 +91,7 @@ t.test('whatever is handed in, the answer is a certificate or coded problems, in
   test.ok(longest_ms < LONGEST_MS, `${longest_ms} ms`)
 })
 
-/** DER of a value of this kind around others. */
+/** Returns the DER of a value of this kind around others. */
 function der(kind: number, ...contents: readonly Buffer[]): Buffer {
   const body = Buffer.concat(contents)
   if (body.length < 0x80) return Buffer.concat([Buffer.from([kind, body.length]), body])
@@ -102,7 +102,7 @@ function der(kind: number, ...contents: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([kind, 0x80 | length.length]), length, body])
 }
 
-/** The same PFX, whose check sum asks for two thousand million rounds. */
+/** The same PFX, whose checksum requires two thousand million rounds. */
 function withRounds(base64: string): string {
   const node = forge.asn1.fromDer(forge.util.decode64(base64))
   const mac = Object(node.value)[2]

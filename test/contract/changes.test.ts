@@ -10,7 +10,7 @@ import { type Full, fullRecords } from './full-records.ts'
 type Json = Readonly<Record<string, unknown>>
 type Put = (body: Json) => Promise<Received>
 
-/** Their body says what to do, and is no part of a record. */
+/** Their body names an action, and is no part of a record. */
 const ACTIONS: ReadonlySet<string> = new Set([
   'account.changePassword',
   'services.apply',
@@ -18,13 +18,13 @@ const ACTIONS: ReadonlySet<string> = new Set([
   'config.applyPlan',
   'updates.majorVersion',
   'lvmSnapshots.restore',
-  // It sets the clock, which goes on: test/src/resources/date-time.test.ts.
+  // It sets the clock, which moves on: test/src/resources/date-time.test.ts.
   'dateTime.update',
-  // They change a node of a cluster, which has to be in one: test/system/cluster-moving.test.ts.
+  // They change a node of a cluster, and need one: test/system/cluster-moving.test.ts.
   'cluster.changeNode',
   'cluster.maintainNode',
   'floatingIps.move',
-  // They go on with one of two nodes: test/system/cluster-pair.test.ts.
+  // They continue with one of two nodes: test/system/cluster-pair.test.ts.
   'cluster.prefer',
   'cluster.takeOver',
   'cluster.resolve',
@@ -40,14 +40,14 @@ const isReadOnly = (schema: object): boolean => Reflect.get(schema, 'readOnly') 
 const namesOf = (endpoint: Endpoint, wanted: (schema: object) => boolean): readonly string[] =>
   Object.entries(propertiesOf(endpoint)).flatMap(([name, schema]) => (wanted(schema) ? [name] : []))
 
-/** What has to be sent, with the values that were read. */
+/** The required fields, with the values that were read. */
 const requiredOf = ({ body, needsOneOf }: Endpoint, read: Json): Json => {
   const names: readonly string[] = Reflect.get(body ?? {}, 'required') ?? []
   const oneOf = needsOneOf.flatMap((spellings) => spellings.filter((name) => name in read).slice(0, 1))
   return Object.fromEntries([...names, ...oneOf].map((name) => [name, read[name]]))
 }
 
-t.test('every PUT of a record has a read, and takes each field that it answers', (test) => {
+t.test('every PUT of a record has a read, and accepts each field of its answer', (test) => {
   for (const endpoint of changes) {
     const reading = readingOf(endpoint, endpoints)
     const taken = Object.keys(propertiesOf(endpoint))
@@ -57,7 +57,7 @@ t.test('every PUT of a record has a read, and takes each field that it answers',
   test.end()
 })
 
-t.test('two spellings of one field that say different things are refused by name', async (test) => {
+t.test('two spellings of one field with different values are refused by name', async (test) => {
   const { call, node } = await applianceFixture(test)
   const spelled = endpoints.filter(({ spellings }) => Object.keys(spellings).length > 0)
   test.ok(spelled.length > 3)
@@ -122,11 +122,11 @@ t.test('every PUT of a record', async (test) => {
   }
 })
 
-/** Without the fields that go on by themselves. */
+/** The record without the fields that change on their own. */
 const still = (record: Json, moving: readonly string[]): Json =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !moving.includes(name)))
 
-/** Each field by itself: null clears it, or it is none that could be cleared. */
+/** Each field alone: null clears it, or it cannot be cleared. */
 async function nulls(endpoint: Endpoint, full: Full, test: Test, put: Put): Promise<void> {
   const { held = [], elsewhere = [], moving = [] } = full
   const read = async () => still(await full.read(), moving)
@@ -135,16 +135,16 @@ async function nulls(endpoint: Endpoint, full: Full, test: Test, put: Put): Prom
   for (const name of namesOf(endpoint, (schema) => !isReadOnly(schema)).filter((one) => !elsewhere.includes(one))) {
     const answer = await put({ ...required, [name]: null })
     if (held.includes(name)) {
-      test.match(answer.json, { status: 'error', errors: [{ message: /^(?!must be)/ }] }, `${name} is held by a rule`)
+      test.match(answer.json, { status: 'error', errors: [{ message: /^(?!must be)/ }] }, `${name} is kept by a rule`)
     } else if (name in endpoint.whenNull) {
       test.equal(answer.status, 200, `${name}: ${answer.text}`)
-      if (name in before) test.same((await read())[name], endpoint.whenNull[name], `${name} is as if never chosen`)
+      if (name in before) test.same((await read())[name], endpoint.whenNull[name], `${name} is as if never set`)
     } else {
       const isTaken = endpoint.body !== undefined && Compile(endpoint.body).Check({ ...required, [name]: null })
       test.equal(answer.status, isTaken ? 200 : 422, `${name}: ${answer.text}`)
     }
     const again = await put(before)
     test.equal(again.status, 200, again.text)
-    test.same(await read(), before, `${name} is as it was`)
+    test.same(await read(), before, `${name} is unchanged`)
   }
 }

@@ -3,16 +3,16 @@ import { endpoints } from '../../src/resources/index.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { fullRecords } from './full-records.ts'
 
-/** They make no record of the configuration. */
+/** They create no record of the configuration. */
 const OTHERS: ReadonlySet<string> = new Set(['account.createToken', 'alertSilences.create', 'transactions.begin'])
 const creations = endpoints.filter(
   ({ method, status, name }) => method === 'POST' && status === 201 && !OTHERS.has(name),
 )
 
-/** Others that were made meanwhile show in it. */
+/** Other records, created meanwhile, appear in these fields. */
 const GROWING: ReadonlySet<string> = new Set(['users', 'roles', 'usage'])
 
-t.test('every creation answers the record, with its id, to who asks for it', async (test) => {
+t.test('every creation returns the record, with its id, to a caller who asks for it', async (test) => {
   const { call, returned, node } = await fullRecords(test, certificateMaker(test))
   test.same([...returned.keys()].toSorted(), creations.map(({ path }) => path).toSorted())
   for (const { path, name } of creations) {
@@ -20,7 +20,7 @@ t.test('every creation answers the record, with its id, to who asks for it', asy
     const { data } = (await call('GET', path.replace('{applianceId}', node))).json
     const list: readonly Record<string, unknown>[] = Array.isArray(data) ? data : data.ciphersLists
     const listed = list.find(({ id }) => id === record.id)
-    test.ok(listed, `${name} answers the id`)
+    test.ok(listed, `${name} returns the id`)
     for (const [field, value] of Object.entries(listed ?? {}))
       if (!GROWING.has(field)) test.same(record[field], value, `${name} ${field}`)
     test.notMatch(JSON.stringify(record), /PRIVATE KEY|argon2|passphrase/, name)
@@ -28,7 +28,7 @@ t.test('every creation answers the record, with its id, to who asks for it', asy
   test.ok(creations.length > 14)
 })
 
-t.test('without it, and for what else it could be', async (test) => {
+t.test('without the query parameter only the id is returned, and its other values are refused', async (test) => {
   const { call } = await fullRecords(test, certificateMaker(test))
   const body = { name: 'another', ip: '192.0.2.99', port: 80 }
   const refused = await call('POST', '/ipvsDirector/rips?return=all', { body })

@@ -4,7 +4,7 @@ import { applianceFixture, ETH1 } from '../fixtures/appliance.ts'
 import { documentOf } from '../fixtures/openapi-document.ts'
 import type { Json } from '../fixtures/read-document.ts'
 
-/** What each creation needs, and nothing else; `{name}` is the id of what was made with that name. */
+/** The required fields of each creation, and nothing else; `{name}` is the id of the record with that name. */
 const LEAST: readonly (readonly [string, Json])[] = [
   ['groups.create', { id: 'ops', name: 'Ops' }],
   [
@@ -30,10 +30,10 @@ const LEAST: readonly (readonly [string, Json])[] = [
   ['alertTargets.create', { name: 'hook', type: 'webhook', url: 'https://hook.test/x' }],
 ]
 
-/** They take what the group of IPs says: its interface is that of a machine. */
+/** They take values from the IP group: its interface is that of a machine. */
 const NETWORKED = new Set(['staticIps.create', 'floatingIps.create'])
 
-/** Filled in with what follows from other fields, or is made: no value that a document could say. */
+/** Values that are generated or derived from other fields: the document cannot state them. */
 const MADE: Readonly<Record<string, readonly string[]>> = {
   'snmpUsers.create': ['username'],
   'healthChecks.create': ['parameters'],
@@ -81,7 +81,7 @@ t.test('a default of the document is what the daemon fills in, and what it fills
     return Object.values<Json>(schema.properties).some((field) => 'default' in field)
   })
   const tried = new Set([...LEAST.map(([name]) => name), ...NETWORKED])
-  // Of a certificate nothing that has a default is answered: parts that were not sent are no part of it.
+  // The answer for a certificate has no field with a default: parts that were not sent are no part of it.
   test.same(
     withDefaults.map(({ name }) => name).filter((name) => !tried.has(name)),
     ['certificates.create'],

@@ -18,7 +18,7 @@ const refused = (code: string, more: object = {}) => JSON.stringify({ status: 'e
 const fails = (test: Test, what: RegExp, more: Partial<Exchanged>) =>
   test.throws(() => assertDescribed({ ...read, ...more }), { message: what }, String(what))
 
-t.test('an answer as the document has it', async (test) => {
+t.test('an answer that matches the document', async (test) => {
   test.doesNotThrow(() => assertDescribed(read))
   test.doesNotThrow(() => assertDescribed({ ...read, method: 'HEAD', text: '' }))
   const headers = { 'content-type': 'application/json' }
@@ -56,7 +56,7 @@ t.test('a path or method that is not served', async (test) => {
   )
 })
 
-t.test('a request that was taken, and one that was refused, are so in the document', async (test) => {
+t.test('an accepted request, and a refused one, have to match the document', async (test) => {
   const create = { ...read, method: 'POST', path: '/ipvsDirector/rips', contentType: 'application/json', status: 201 }
   const taken = (body: object, path = create.path) => ({
     ...create,

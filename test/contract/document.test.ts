@@ -14,7 +14,7 @@ const read = documentOf(endpoints)
 const document: Json = read.json
 const served = endpoints.filter(({ permissionOnly }) => !permissionOnly)
 
-/** Every schema of the document, with its place. Examples and defaults are values, no schemas. */
+/** Yields every schema of the document, with its place. Examples and defaults are values, no schemas. */
 function* schemasIn(node: Json, place: string): Generator<readonly [string, Json]> {
   if (typeof node !== 'object' || node === null) return
   if (!Array.isArray(node)) yield [place, node]
@@ -27,7 +27,7 @@ function* schemasIn(node: Json, place: string): Generator<readonly [string, Json
 }
 const schemas = [...schemasIn(document.paths, ''), ...schemasIn(document.components, '')]
 
-t.test('every operation says what its summary does not, in one to three sentences', async (test) => {
+t.test('every operation adds one to three sentences to its summary', async (test) => {
   for (const endpoint of served) {
     const { description, summary } = read.operation(endpoint)
     const sentences = String(description).split(/(?<=\.)\s/)
@@ -37,7 +37,7 @@ t.test('every operation says what its summary does not, in one to three sentence
   }
 })
 
-t.test('what an operation alone refuses stands in its description, what all refuse does not', async (test) => {
+t.test('refusals of a single operation are in its description, those of all operations are not', async (test) => {
   const of = (name: string): string => read.operation(served.find((one) => one.name === name) as never).description
   test.match(of('power.halt'), /with `JOB_IN_PROGRESS`, `NOT_SUPPORTED` and `IN_USE`|`IN_USE`/)
   test.match(of('roles.delete'), /staged.*`IN_USE`/)
@@ -65,10 +65,10 @@ t.test('every default fits its own schema', async (test) => {
   }
 })
 
-t.test('a moment and an address say their format; only known formats are said', async (test) => {
+t.test('times and addresses name their format; only known formats are used', async (test) => {
   const isFormatted = ({ format, anyOf }: Json) =>
     format !== undefined || anyOf?.some((form: Json) => form.format !== undefined)
-  // What is sent: the daemon takes some texts of these forms, and others besides.
+  // For input, the daemon accepts some texts of these forms, and others besides.
   const LAXER = /its offset is ignored|YYYY-MM-DD|31 days ahead/
   const texts = schemas.filter(([, { type, anyOf }]) => type === 'string' || anyOf !== undefined)
   for (const [place, schema] of texts) {
@@ -82,7 +82,7 @@ t.test('a moment and an address say their format; only known formats are said', 
   test.same([...formats].toSorted(), Object.keys(FORMATS).toSorted())
 })
 
-t.test('the document takes the addresses that the daemon takes, and no others', async (test) => {
+t.test('the document accepts the same addresses as the daemon', async (test) => {
   const validate = new Ajv2020({ strict: false, formats: FORMATS }).compile(plain(Ip))
   const check = Compile(Ip)
   const addresses = `192.0.2.1 0.0.0.0 255.255.255.255 256.0.0.1 192.0.2 192.0.2.1/24 01.2.3.4 ::1 :: fe80::1 fe80::1%eth0
@@ -92,31 +92,25 @@ t.test('the document takes the addresses that the daemon takes, and no others', 
   }
 })
 
-t.test(
-  'where a request fits two paths, the one is meant whose first differing segment is written out',
-  async (test) => {
-    const router = new Router('', served)
-    const isParameter = (segment: string | undefined) => segment?.startsWith('{') === true
-    let pairs = 0
-    for (const [index, one] of served.entries()) {
-      for (const other of served.slice(index + 1)) {
-        const [ours, theirs] = [one, other].map((endpoint) => documentedPath(endpoint).split('/')) as [
-          string[],
-          string[],
-        ]
-        if (one.method !== other.method || ours.length !== theirs.length) continue
-        const fits = ours.every((part, at) => part === theirs[at] || isParameter(part) || isParameter(theirs[at]))
-        if (!fits) continue
-        pairs += 1
-        const at = ours.findIndex((part, place) => isParameter(part) !== isParameter(theirs[place]))
-        const meant = isParameter(ours[at]) ? other : one
-        const path = ours
-          .map((part, place) => (isParameter(part) ? theirs[place] : part))
-          .map((part) => part?.replace(/[{}]/g, ''))
-        const found = router.find(one.method, path.join('/'))
-        test.equal('route' in found && found.route.endpoint.name, meant.name, `${one.name} ${other.name}`)
-      }
+t.test('where a request fits two paths, the one applies whose first differing segment is literal', async (test) => {
+  const router = new Router('', served)
+  const isParameter = (segment: string | undefined) => segment?.startsWith('{') === true
+  let pairs = 0
+  for (const [index, one] of served.entries()) {
+    for (const other of served.slice(index + 1)) {
+      const [ours, theirs] = [one, other].map((endpoint) => documentedPath(endpoint).split('/')) as [string[], string[]]
+      if (one.method !== other.method || ours.length !== theirs.length) continue
+      const fits = ours.every((part, at) => part === theirs[at] || isParameter(part) || isParameter(theirs[at]))
+      if (!fits) continue
+      pairs += 1
+      const at = ours.findIndex((part, place) => isParameter(part) !== isParameter(theirs[place]))
+      const meant = isParameter(ours[at]) ? other : one
+      const path = ours
+        .map((part, place) => (isParameter(part) ? theirs[place] : part))
+        .map((part) => part?.replace(/[{}]/g, ''))
+      const found = router.find(one.method, path.join('/'))
+      test.equal('route' in found && found.route.endpoint.name, meant.name, `${one.name} ${other.name}`)
     }
-    test.ok(pairs > 10)
-  },
-)
+  }
+  test.ok(pairs > 10)
+})

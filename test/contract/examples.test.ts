@@ -20,13 +20,13 @@ const HOW = 'FULCRUM_WRITE_EXAMPLES=1 npm test -- test/contract/examples.test.ts
 const TEXT_MAX = 400
 const ENTRIES_MAX = 2
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g
-/** What differs from machine to machine, by the name of its field. */
+/** Fixed values for fields that differ between machines, by field name. */
 const FIGURES: Readonly<Record<string, unknown>> = {
   disk: { size: 64_000_000_000, available: 48_000_000_000 },
   secondsLeft: 60,
 }
 
-/** An example that is the same each time: what differs from run to run has a value that stands for it. */
+/** Returns an example that is the same each time: values that differ between runs are replaced. */
 function settled(value: unknown, ids: Map<string, string>): unknown {
   if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((one) => settled(one, ids))
   if (typeof value === 'object' && value !== null) {
@@ -39,7 +39,7 @@ function settled(value: unknown, ids: Map<string, string>): unknown {
   return beginning(
     value
       .replaceAll(MOMENT, (_, parts = '', zone = '') => `2026-01-02T03:04:05${parts && '.000'}${zone}`)
-      // Nothing that is answered may look like a key, the document included.
+      // No answer may look like a key, the document included.
       .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----\n?/g, 'the key as PEM')
       .replaceAll(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g, '-----BEGIN $1-----\nMIIB\n-----END $1-----')
       .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => {
@@ -61,17 +61,17 @@ function settled(value: unknown, ids: Map<string, string>): unknown {
   )
 }
 
-/** Of a long text its first lines. */
+/** Returns the first lines of a long text. */
 function beginning(text: string): string {
   if (text.length <= TEXT_MAX) return text
   const lines = text.slice(0, TEXT_MAX).split('\n').slice(0, -1)
   return [...lines, '…'].join('\n')
 }
 
-/** They tell of the machine and of everything that was made here, and change with either. */
+/** They show the machine and everything that was created here, and change with either. */
 const OF_MOMENT = /^services\.|^lvmSnapshots\.|^dateTime\.(get|timezones)$/
 
-/** Of the operations of the specification those of records: figures and lists of what happened are of one moment. */
+/** Of the operations of the specification, those of records: figures and lists of events belong to one moment. */
 function isRecord({ name, reveals }: Endpoint): boolean {
   const [resource = ''] = name.split('.')
   const changed = endpoints.some((other) => [`${resource}.create`, `${resource}.update`].includes(other.name))
@@ -81,7 +81,7 @@ function isRecord({ name, reveals }: Endpoint): boolean {
 /** Not in the specification, which has no example of it either. */
 const isExtension = ({ extension, reveals, permissionOnly }: Endpoint) => extension && !reveals && !permissionOnly
 
-/** A change of a few fields, to what they were when the record was made. */
+/** A change of a few fields, to the values at the creation of the record. */
 function changeOf({ body }: Endpoint, made: Readonly<Record<string, unknown>>): object | undefined {
   const required: readonly string[] = Reflect.get(body ?? {}, 'required') ?? []
   const fields = Object.keys(Reflect.get(body ?? {}, 'properties') ?? {}).filter((field) => field in made)
@@ -91,20 +91,23 @@ function changeOf({ body }: Endpoint, made: Readonly<Record<string, unknown>>): 
 }
 const TELLING: ReadonlySet<string> = new Set(['enabled', 'weight', 'description', 'disabled'])
 
-/** What the records of full-records.ts were made with, read as, and changed by, and the calls of extension-calls.ts. */
+/**
+ * Collects examples of the records of full-records.ts, as created, read and changed, and of the calls of
+ * extension-calls.ts.
+ */
 async function collected(test: Parameters<typeof fullRecords>[0]) {
   const router = new Router('/api/v1', endpoints)
   const examples = new Map<string, { request?: unknown; answer?: unknown }>()
   const stop = observeExchanges(({ method, path, body, status, text }: Exchanged) => {
     const match = router.find(method, `/api/v1${path.split('?')[0]}`)
-    // What is refused for want of a cluster, say, is sent as it should be all the same.
+    // A request that is refused, for example for want of a cluster, is a valid one all the same.
     if (status === 400 || status === 422 || !('route' in match) || !text.startsWith('{')) return
     const { endpoint } = match.route
     const known = examples.get(endpoint.name) ?? {}
     if (!(isExtension(endpoint) || (isRecord(endpoint) && status < 300))) return
     const answer = JSON.parse(text)
     const isEmpty = status >= 300 || (Array.isArray(answer.data) && answer.data.length === 0)
-    // The first that says most.
+    // The first one with the most content.
     if (known.answer !== undefined || (known.request !== undefined && isEmpty)) return
     examples.set(endpoint.name, {
       ...known,
@@ -138,7 +141,7 @@ async function collected(test: Parameters<typeof fullRecords>[0]) {
   )
 }
 
-t.test('the examples of the document are what is sent and answered here', async (test) => {
+t.test('the examples of the document match the requests and answers of this version', async (test) => {
   const found = await collected(test)
   if (isWriting) writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(found), null, 2)}\n`)
   const stored: Readonly<Record<string, Example>> = JSON.parse(readFileSync(FILE, 'utf8'))
@@ -171,7 +174,7 @@ t.test('every extension has an example of its body and of its data', async (test
   test.notMatch(text, /argon2|PRIVATE KEY|fulcrum_0|"eyJ/)
 })
 
-t.test('each of them stands in the document, and is what its schema describes', async (test) => {
+t.test('each of them is in the document, and fits its schema', async (test) => {
   const document = documentOf(endpoints)
   const stored: Readonly<Record<string, Example>> = JSON.parse(readFileSync(FILE, 'utf8'))
   for (const [name, { request, answer }] of Object.entries(stored)) {

@@ -5,7 +5,7 @@ import { LogStore } from '../../storage/logs/store.ts'
 import { applianceFixture, type Caller, caller, stillFacts } from '../fixtures/appliance.ts'
 import { logRow } from '../fixtures/log-rows.ts'
 
-/** Calls of operations that are about no record: what is sent and answered of them are their examples. */
+/** Calls of operations without a record: requests and answers become their examples. */
 
 const PASSWORD = 'a-password'
 const LIMITS = { bytes_max: 1_000_000, age_ms: 1_000_000_000_000_000 }
@@ -31,7 +31,7 @@ backend shop
   filter trace
 `
 
-/** Refuses to go on when something is not as it was meant. */
+/** Fails when a call is not accepted. */
 type Asked = (method: string, path: string, body?: object) => Promise<unknown>
 
 const asking =
@@ -162,7 +162,7 @@ const liveOf = (frontend: string, rip: string, backend: string) => [
   `/rips/${rip}`,
 ]
 
-/** Answers the id of a floating IP. */
+/** Returns the id of a floating IP. */
 async function machine(ask: Asked, node: string): Promise<string> {
   await ask('GET', `/${node}/interfaces`)
   await ask('GET', `/${node}/system/datetime/ntp`)
@@ -203,7 +203,7 @@ async function account(ask: Asked): Promise<void> {
   await ask('DELETE', '/localUsers/me/2fa', { password: newPassword, code: codes[0] ?? '' })
 }
 
-/** What takes a cluster, or an identity provider: it is refused for want of one, and what was sent is right. */
+/** Calls that need a cluster, or an identity provider: they are refused for want of one, and the requests are valid. */
 async function undecided(test: Test, call: Caller, node: string, floating: string): Promise<void> {
   for (const [method, path, body] of [
     ['POST', '/cluster/tokens', { role: 'node', validFor: 3600 }],

@@ -10,24 +10,24 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A record of which every field was chosen. */
+/** A record in which every field was set. */
 export interface Full {
   readonly path: string
-  /** As its GET answers it, or the list that it is in. */
+  /** Reads it with its GET, or from its list. */
   readonly read: () => Promise<Json>
   /** Fields that a rule keeps from being cleared in this record. */
   readonly held?: readonly string[]
   /**
-   * Fields that cannot be read, so that sending back what was read does not restore them: they have tests of their own.
+   * Fields that cannot be read, so that sending back what was read does not restore them: they have their own tests.
    */
   readonly elsewhere?: readonly string[]
-  /** Fields that go on by themselves. */
+  /** Fields that change on their own. */
   readonly moving?: readonly string[]
 }
 
 const RADIUS_USER = { id: 'nemo', username: 'nemo', disabled: true, groups: [], createdAt: '2026-01-02T03:04:05.000Z' }
 
-/** A daemon at which somebody logged in through RADIUS before. */
+/** A daemon at which a user has logged in through RADIUS before. */
 async function daemon(test: Test) {
   const state = temporaryFolder(test, 'full-records')
   const store = new LmdbConfigStore(join(state, 'config'))
@@ -42,11 +42,11 @@ async function daemon(test: Test) {
   return { call: caller(appliance, String(json.data.token)), node: appliance.nodeId }
 }
 
-/** For every PUT of a record, one of which every field has another value than it has without being chosen. */
+/** For every PUT of a record, one in which every field differs from its value when unset. */
 export async function fullRecords(test: Test, maker: ReturnType<typeof certificateMaker>) {
   const { call, node } = await daemon(test)
   const records = new Map<string, Full>()
-  /** What each creation answered of its record. */
+  /** The record that each creation returned. */
   const returned = new Map<string, Json>()
   const sent = async (method: 'POST' | 'PUT', path: string, body: Json) => {
     const answer = await call(method, method === 'POST' ? `${path}?return=record` : path, { body })
@@ -233,7 +233,7 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
 
 type Created = (name: string, path: string, body: Json, more?: Partial<Full>) => Promise<string>
 
-/** A CA is asked of what runs only. */
+/** A CA is asked only for running records. */
 async function orders(sent: (method: 'POST', path: string, body: Json) => Promise<Json>, created: Created) {
   await sent('POST', '/layer7proxy/frontends', { name: 'door', mode: 'http', ip: '192.0.2.52', ports: '8123' })
   const ca = { name: 'ca', directoryUrl: 'https://ca.test/directory', termsAgreed: true, httpPort: 8123 }
@@ -377,7 +377,7 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
   return { frontend, backend: l7Backend }
 }
 
-/** A syslog server; what targets of the other types have is in test/src/resources/alert-targets.test.ts. */
+/** A syslog server; fields of targets of other types are in test/src/resources/alert-targets.test.ts. */
 async function alerting(
   created: Created,
   { root, certificate }: { readonly root: string; readonly certificate: string },

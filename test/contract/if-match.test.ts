@@ -4,12 +4,12 @@ import { refusalCodes } from '../../src/api/refusal-codes.ts'
 import { endpoints } from '../../src/resources/index.ts'
 import { applianceFixture } from '../fixtures/appliance.ts'
 
-/** Every request that could change something; that those which compare do so is shown in changes.test.ts. */
+/** Every request that could change something; changes.test.ts shows that those with a comparison compare. */
 const writes = endpoints.filter(({ method, permissionOnly }) => method !== 'GET' && !permissionOnly)
 const takes = (endpoint: (typeof writes)[number]) =>
   parametersOf(endpoint).some(({ $ref }) => $ref === '#/components/parameters/IfMatch')
 
-t.test('the document says of every endpoint whether it takes If-Match, and that it may be refused', async (test) => {
+t.test('the document says of every endpoint whether it accepts If-Match, and that it may be refused', async (test) => {
   for (const endpoint of writes) {
     test.equal(takes(endpoint), endpoint.comparesRevision, endpoint.name)
     test.ok(refusalCodes(endpoint).includes('REVISION_MISMATCH'), endpoint.name)
@@ -17,7 +17,7 @@ t.test('the document says of every endpoint whether it takes If-Match, and that 
   test.notOk(writes.some(({ method, comparesRevision }) => method === 'POST' && comparesRevision))
 })
 
-t.test('REVISION_MISMATCH: an If-Match that nothing could be compared with, and nothing is done', async (test) => {
+t.test('REVISION_MISMATCH: an If-Match without anything to compare, and nothing is done', async (test) => {
   const { call, machine, node } = await applianceFixture(test)
   machine.host.takeJournal()
   const uncompared = writes.filter((endpoint) => !endpoint.comparesRevision && endpoint.body === undefined)

@@ -36,7 +36,7 @@ const ORDER = {
   certificateId: 'cert-0',
 }
 
-/** Several records of every section, each of this node. */
+/** Stores several records of every section, each of this node. */
 async function fill(state: string, nodeId: string): Promise<void> {
   const store = new LmdbConfigStore(join(state, 'config'))
   const everything = { ...EVERYTHING, certificates: [CERTIFICATE], acmeOrders: [ORDER] }
@@ -62,7 +62,7 @@ function nameOf(field: string, at: number): string {
 }
 
 let filled: ReturnType<typeof ownAppliance> | undefined
-/** What is stored is pending: the tests only read. */
+/** The stored records are pending: the tests only read. */
 const borrow = async () => await (filled ??= ownAppliance(t, { prepare: fill }))
 
 interface Found {
@@ -82,7 +82,7 @@ async function fixture() {
   return { call, get, found }
 }
 
-t.test('every list of records says what it searches', async (test) => {
+t.test('every list of records names its searched fields', async (test) => {
   const others = endpoints.filter(
     ({ name, method, list }) => method === 'GET' && /\.list(Of.*)?$/.test(name) && list === undefined,
   )
@@ -97,9 +97,9 @@ t.test('every list of records says what it searches', async (test) => {
   ])
 })
 
-/** Of what is not stored there is as much as there is. */
+/** Lists of data that are not stored can have any length. */
 const UNSTORED = /^(account|sessions|apiTokens|alertSilences|interfaces)\./
-/** A service is known by its name. */
+/** A service is identified by its name. */
 const idOf = (record: Readonly<Record<string, unknown>>) => record['id'] ?? record['name']
 
 for (const { name, path, list } of lists) {
@@ -132,7 +132,7 @@ for (const { name, path, list } of lists) {
   })
 }
 
-t.test('in a transaction a list is in the same order, so pages are of what it will be', async (test) => {
+t.test('in a transaction a list has the same order, so its pages are those of the result', async (test) => {
   const { call } = await borrow()
   const { id } = (await call('POST', '/transactions')).json.data
   const headers = { 'x-transaction-id': String(id) }

@@ -13,13 +13,13 @@ import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { until } from '../fixtures/daemon.ts'
 
-/** Rights that no path answers to are part of the table, and cannot be called. */
+/** Rights without a path are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
 
 const HEALTH_CHECK = { name: 'own', description: '', script: '#!/bin/sh\nexit 0\n', services: ['layer-7'] }
 const SECRET = /argon2|passwordHash":"(?!\*\*)|PRIVATE KEY/
 
-/** A path with a value for every parameter. */
+/** Returns a path with a value for every parameter. */
 function concrete(endpoint: Endpoint, node: string, values: Readonly<Record<string, string>> = {}): string {
   return endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     /^applianceI[dD]$/.test(name) ? node : (values[name] ?? 'unknown-1'),
@@ -45,7 +45,7 @@ t.test('without a token: 401 with WWW-Authenticate, except where the contract sa
   }
 })
 
-t.test('a user without roles gets 403 everywhere a grant is needed, before the body is looked at', async (test) => {
+t.test('a user without roles gets 403 wherever a grant is needed, before the body is read', async (test) => {
   const { call, anonymous, login, node } = await applianceFixture(test)
   const body = {
     email: 'nobody@localhost',
@@ -105,7 +105,7 @@ t.test('unknown fields and query parameters are refused by name on every endpoin
         title,
       )
     } else {
-      // Providers send more than is known of, which has to be ignored: the path has no login, and is refused for that.
+      // Providers send unknown parameters, which have to be ignored: the path has no login, and is refused for that.
       if (endpoint.name === 'oidc.callback') continue
       const answer = await call('GET', `${path}?surprise=1`)
       test.match(answer.json, { code: 'INVALID_QUERY' }, title)
@@ -175,12 +175,12 @@ t.test('every other method on a known path is 405 with Allow', async (test) => {
   test.same(
     [...paths].filter((path) => !judged.has(path)),
     [],
-    'every path was judged',
+    'every path was checked',
   )
 })
 
 t.test(
-  'HEAD answers as GET, OPTIONS with the methods; one slash at the end and `_` parameters are ignored',
+  'HEAD answers like GET, OPTIONS with the methods; one trailing slash and `_` parameters are ignored',
   async (test) => {
     const { call, node } = await applianceFixture(test)
     for (const endpoint of endpoints) {
@@ -208,7 +208,7 @@ t.test('unknown paths are 404 UNKNOWN_ENDPOINT', async (test) => {
   }
 })
 
-/** Everything below a folder with its content: what "byte-identical" means. */
+/** Returns everything below a folder with its content: the meaning of "byte-identical". */
 function snapshot(folder: string, skip: readonly string[]): Readonly<Record<string, string>> {
   const files: Record<string, string> = {}
   for (const name of readdirSync(folder)) {
@@ -220,7 +220,7 @@ function snapshot(folder: string, skip: readonly string[]): Readonly<Record<stri
   return files
 }
 
-/** The same, once what is noted after an answer (how far the audit log is) has been written. */
+/** The same, once the notes after an answer (the end of the audit log) have been written. */
 async function settled(folder: string, call: Caller): Promise<ReturnType<typeof snapshot>> {
   const [{ seq }] = (await call('GET', '/audit?limit=1')).json.data
   const root = open({ path: folder, maxDbs: 16, readOnly: true })
@@ -234,7 +234,10 @@ async function settled(folder: string, call: Caller): Promise<ReturnType<typeof 
   return snapshot(folder, ['lock.mdb'])
 }
 
-/** What needs another server first: test/src/resources/{radius-users,sign-in/saml,sign-in/oidc}.test.ts have one. */
+/**
+ * Endpoints that need another server first: test/src/resources/{radius-users,sign-in/saml,sign-in/oidc}.test.ts have
+ * one.
+ */
 const madeAtLogin = (name: string) =>
   /^radiusUsers\.(get|update|delete)$|^saml\.(metadata|login)$|^oidc\.(login|callback)$/.test(name)
 
@@ -252,7 +255,7 @@ const SILENT_CA = { acme: { run: () => new Promise<never>(() => {}), close: asyn
 const CHAT = { name: 'chat', type: 'webhook', url: 'https://chat.test/hook' }
 const L4_FRONTEND = { name: 'l4 fe', ip: '192.0.2.50', ports: '9000', protocol: 'tcp', forwarding: 'masq' }
 
-/** Some records of every section, applied. */
+/** Applies some records of every section. */
 async function populate(call: Caller, node: string, certificate: Readonly<Record<string, string>>) {
   const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
   const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port: 8001 })
@@ -319,7 +322,7 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
   }
 }
 
-t.test('every GET answers 200 with data that fits its schema, tells no secret and changes nothing', async (test) => {
+t.test('every GET answers 200 with data that fits its schema, reveals no secret and changes nothing', async (test) => {
   const { call, node, state, machine } = await applianceFixture(test, {}, SILENT_CA)
   const made = await populate(call, node, certificateOf(test))
   machine.host.takeJournal()
@@ -464,7 +467,7 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     ipRoutes: made.ipRoute,
     snmpUsers: made.snmpUser,
   }
-  // What the reverse of the revision takes away, its restore brings back.
+  // Records that the reverse of the revision deletes are brought back by its restore.
   const first = ['revisions.revert', 'revisions.restore']
   const order = (endpoint: Endpoint) =>
     first.includes(endpoint.name)
@@ -515,7 +518,7 @@ t.test('each default role is granted and refused exactly what its rule says, on 
     const token = await login(email, 'a-password')
     for (const endpoint of endpoints) {
       if (endpoint.access !== 'granted') continue
-      // A broken body: whoever is let in gets 400 and changes nothing.
+      // A broken body: an admitted caller gets 400 and changes nothing.
       const sent = endpoint.method === 'GET' ? { token } : { token, raw: '{' }
       const { json, status } = await anonymous(endpoint.method, concrete(endpoint, node), sent)
       const title = `${role.name}: ${endpoint.method} ${endpoint.path}`

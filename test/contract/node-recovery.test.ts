@@ -6,7 +6,7 @@ import { NODE, OTHER, record, recordedNode, removed } from './node-settings.ts'
 
 const STATES = ['online', 'drained', 'halted'] as const
 
-/** The settings of a node, every section of them, and what keepalived is told. */
+/** The settings of a node, every section of them, and the settings of keepalived. */
 function settings(n: number): readonly Write[] {
   const subnet = {
     networkIp: '198.51.0.0',
@@ -123,7 +123,7 @@ const ALL: readonly Write[] = [
 
 const NOTHING = { addresses: [], routes: [], rules: [] }
 
-/** What a machine looks like on which only this was ever applied. */
+/** The state of a machine on which only these were ever applied. */
 async function fresh(test: Test, writes: readonly Write[]) {
   const node = recordedNode(test)
   await node.stage(writes.filter(({ value }) => value !== undefined))
@@ -172,7 +172,7 @@ t.test(
   },
 )
 
-t.test('the same from and to a machine of which nothing was ever set', async (test) => {
+t.test('the same from and to a machine that was never configured', async (test) => {
   const whole = settings(3)
   for (let killedAt = 0, isKilled = true; isKilled; killedAt += 1) {
     const node = recordedNode(test)
@@ -190,7 +190,7 @@ t.test('the same from and to a machine of which nothing was ever set', async (te
     const { network: left, ...others } = node.state()
     const { network: none, ...untouched } = await fresh(test, [])
     test.same(left ?? NOTHING, none ?? NOTHING)
-    test.same(others, untouched, `at step ${killedAt}: everything is as it was found`)
+    test.same(others, untouched, `at step ${killedAt}: everything is as found`)
   }
 })
 
@@ -203,7 +203,7 @@ function random(seed: number): (below: number) => number {
   }
 }
 
-t.test('path independence: 30 random changes end as applying the end state once', async (test) => {
+t.test('path independence: 30 random changes lead to the same state as applying the end state once', async (test) => {
   for (let seed = 1; seed <= 25; seed += 1) {
     const pick = random(seed)
     const node = recordedNode(test)
@@ -212,7 +212,7 @@ t.test('path independence: 30 random changes end as applying the end state once'
       const choices = pick(4) === 0 ? ALL : settings(1 + pick(20))
       const write = choices[pick(choices.length)]
       if (write === undefined) continue
-      // An address needs its group, and what is balanced goes together.
+      // An address needs its group, and balanced services belong together.
       const isBalanced = LAYER_4.has(write.section) && write.value !== undefined
       const alone = IN_GROUP.has(write.section) && !end.has('ipGroups lan') ? [] : [write]
       const writes = isBalanced ? choices.filter(({ section }) => LAYER_4.has(section)) : alone

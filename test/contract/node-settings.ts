@@ -25,7 +25,7 @@ export const record = <N extends SectionName>(section: N, value: SectionRecords[
 })
 export const removed = (section: SectionName, key: string): Write => ({ section, scope: '', key, value: undefined })
 
-/** What is on a machine after everything that was recorded: files, settings, and the network that is wanted. */
+/** Returns the state of a machine after all recorded steps: files, settings, and the wanted network. */
 export function machineState(journal: readonly JournalEntry[]): Readonly<Record<string, unknown>> {
   const state = new Map<string, unknown>()
   for (const entry of journal) {
@@ -35,8 +35,7 @@ export function machineState(journal: readonly JournalEntry[]): Readonly<Record<
       state.set(entry.to, state.get(entry.from))
       state.delete(entry.from)
     }
-    // A recording host finds every setting empty.
-    // A module that was loaded stays: others may use it by now.
+    // A recording host finds every setting empty. A loaded module stays: others may use it by now.
     if (entry.verb === 'setting' && entry.key.startsWith('kernelModule')) continue
     if (entry.verb === 'setting' && entry.value === '') state.delete(entry.key)
     else if (entry.verb === 'setting') state.set(entry.key, entry.value)
@@ -53,8 +52,8 @@ const withoutWeights = (state: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(state).filter(([path]) => !path.startsWith(WEIGHTS)))
 
 /**
- * What keepalived makes of its files: the weight in its configuration with that of the file, which it makes when it is
- * not there.
+ * Returns keepalived's reading of its files: the weight of its configuration is combined with that of the file, which
+ * it creates when missing.
  */
 function weightsOf(state: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
   const weights: Record<string, number> = {}
@@ -64,13 +63,13 @@ function weightsOf(state: Readonly<Record<string, unknown>>): Readonly<Record<st
     if (name === 'loaded') continue
     const isNone = name.endsWith('.0')
     const value = Number(state[`${WEIGHTS}${name}`] ?? first) + (isNone ? 0 : 1)
-    // A halted one that keepalived makes takes nothing new, as long as nobody is there to take it out.
+    // A halted server that keepalived creates takes no new connections while nothing takes it out.
     weights[isNone ? name.slice(0, -2) : name] = value
   }
   return weights
 }
 
-/** A plan and what came of it are data: who carries plans out may be another process (record 91). */
+/** A plan and its result are data: another process may carry out plans (record 91). */
 function sent<T>(value: T): T {
   return JSON.parse(JSON.stringify(value))
 }
@@ -96,7 +95,7 @@ export function recordedNode(test: Test) {
       },
     })
   const apply = (from = engine()) => from.apply({ force: undefined }, { by: 'tester', address: undefined })
-  /** As an appliance starts that has no HAProxy of its own. */
+  /** Like the start of an appliance without its own HAProxy. */
   const start = () => engine().converge(({ name }) => name !== 'layer7proxy')
   const stage = (writes: readonly Write[]) => stageIn(store, writes, ORIGIN)
   return { store, host, engine, apply, start, stage, state: () => machineState(host.journal) }

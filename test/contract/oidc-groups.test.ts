@@ -37,7 +37,7 @@ async function fixture(test: Test) {
     const code = /<code id="code">([^<]+)</.exec(page.text)?.[1] ?? ''
     return anonymous('POST', '/oidc/token', { body: { code } })
   }
-  /** What somebody asks who has logged in. */
+  /** Calls as a user who has logged in. */
   const enter = async (claims: object = ANN) => {
     const opened = await logIn(claims)
     test.equal(opened.status, 200, opened.text)
@@ -48,32 +48,29 @@ async function fixture(test: Test) {
   return { ...parts, provider, created, put, apply, roleOf, readers, logIn, enter }
 }
 
-t.test(
-  'who is no user here has the rights that his groups are mapped to, and an account that says so',
-  async (test) => {
-    const { enter, readers, call } = await fixture(test)
-    const ask = await enter()
-    const me = (await ask('GET', '/localUsers/me')).json.data
-    test.match(me, { email: ANN.email, kind: 'oidc', groups: [], roles: [readers], mustEnrol: false, firstName: '' })
-    test.equal(me.endpoints.length, 1)
-    test.equal((await ask('GET', RIPS)).status, 200)
-    test.match((await ask('GET', '/localUsers/users')).json, { code: 'PERMISSION_DENIED' })
-    const mine = (await ask('GET', '/localUsers/me/sessions')).json.data
-    test.match(mine, [{ name: ANN.email, via: 'oidc', userId: me.id, isCurrent: true }])
-    const everybody = (await call('GET', '/localUsers/sessions?q=ann@')).json.data
-    test.match(everybody, [{ name: ANN.email, via: 'oidc' }])
-    test.match((await call('GET', `/localUsers/users/${me.id}`)).json, { code: 'NOT_FOUND' }, 'there is no record')
-    test.equal((await call('DELETE', `/localUsers/sessions/${everybody[0].id}`)).status, 200)
-    test.match((await ask('GET', RIPS)).status, 401)
-  },
-)
+t.test('a user without a record has the rights mapped to his groups, and an account that says so', async (test) => {
+  const { enter, readers, call } = await fixture(test)
+  const ask = await enter()
+  const me = (await ask('GET', '/localUsers/me')).json.data
+  test.match(me, { email: ANN.email, kind: 'oidc', groups: [], roles: [readers], mustEnrol: false, firstName: '' })
+  test.equal(me.endpoints.length, 1)
+  test.equal((await ask('GET', RIPS)).status, 200)
+  test.match((await ask('GET', '/localUsers/users')).json, { code: 'PERMISSION_DENIED' })
+  const mine = (await ask('GET', '/localUsers/me/sessions')).json.data
+  test.match(mine, [{ name: ANN.email, via: 'oidc', userId: me.id, isCurrent: true }])
+  const everybody = (await call('GET', '/localUsers/sessions?q=ann@')).json.data
+  test.match(everybody, [{ name: ANN.email, via: 'oidc' }])
+  test.match((await call('GET', `/localUsers/users/${me.id}`)).json, { code: 'NOT_FOUND' }, 'there is no record')
+  test.equal((await call('DELETE', `/localUsers/sessions/${everybody[0].id}`)).status, 200)
+  test.match((await ask('GET', RIPS)).status, 401)
+})
 
-t.test('what belongs to local users is not supported, and a second factor is not asked for', async (test) => {
+t.test('endpoints of local users are not supported, and no second factor is required', async (test) => {
   const { enter, call, apply } = await fixture(test)
   await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })
   await apply()
   const ask = await enter()
-  test.equal((await ask('GET', RIPS)).status, 200, 'the provider has factors of its own')
+  test.equal((await ask('GET', RIPS)).status, 200, 'the provider has its own factors')
   const password = { currentPassword: 'x', newPassword: 'a long enough one' }
   for (const [method, path, body] of [
     ['POST', '/localUsers/me/tokens', { name: 'a program' }],
@@ -87,7 +84,7 @@ t.test('what belongs to local users is not supported, and a second factor is not
   test.match((await call('DELETE', `/localUsers/users/${id}/2fa`)).json, { code: 'NOT_SUPPORTED' })
 })
 
-t.test('who is in no mapped group is refused, or let in without any right', async (test) => {
+t.test('a user in no mapped group is refused, or admitted without any right', async (test) => {
   const { logIn, enter, put, apply } = await fixture(test)
   for (const groups of [undefined, [], ['/others'], 'operators', 7, { '/operators': 1 }, '<b>/operators</b>'])
     test.match((await logIn({ ...ANN, groups })).json, { code: 'INVALID_CREDENTIALS', message: /none of your groups/ })
@@ -104,12 +101,12 @@ t.test('who is in no mapped group is refused, or let in without any right', asyn
   test.match((await logIn()).json, { code: 'INVALID_CREDENTIALS', message: /no user here with this e-mail/ })
 })
 
-t.test('a mapping that an apply takes away ends what it gave at once, and for good', async (test) => {
+t.test('a mapping that an apply removes ends its rights at once, and for good', async (test) => {
   const { enter, put, apply, call, readers, roleOf } = await fixture(test)
   const ask = await enter()
   const others = await roleOf('others', [{ path: '/services', methods: ['GET'] }])
   await put({ groupMappings: [{ group: '/operators', roles: [others] }] })
-  test.equal((await ask('GET', RIPS)).status, 200, 'what is staged gives and takes nothing')
+  test.equal((await ask('GET', RIPS)).status, 200, 'a staged change grants and removes nothing')
   await apply()
   test.match((await ask('GET', RIPS)).json, { code: 'PERMISSION_DENIED' })
   test.equal((await ask('GET', '/services')).status, 200)
@@ -122,7 +119,7 @@ t.test('a mapping that an apply takes away ends what it gave at once, and for go
   test.equal((await ask('GET', '/services')).status, 401, 'the session does not come back')
 })
 
-t.test('a role that changes changes what is mapped to it, and stays while it is mapped', async (test) => {
+t.test('changing a role changes its mappings, and a mapped role cannot be deleted', async (test) => {
   const { enter, call, apply, readers, put } = await fixture(test)
   const ask = await enter()
   await call('PUT', `/rbac/roles/${readers}`, { body: { endpoints: [{ path: '/services', methods: ['GET'] }] } })
@@ -163,7 +160,7 @@ t.test('a local user has the rights of his record, whatever groups the provider 
   const visitor = await enter()
   const id = await created('/localUsers/users', { ...names, email: 'Ann@corp.example' })
   await apply()
-  test.equal((await visitor('GET', RIPS)).status, 401, 'one name is one person')
+  test.equal((await visitor('GET', RIPS)).status, 401, 'one name is one user')
   const ask = await enter()
   test.match((await ask('GET', '/localUsers/me')).json.data, { id, kind: 'local', roles: [], endpoints: [] })
   test.match((await ask('GET', RIPS)).json, { code: 'PERMISSION_DENIED' })
@@ -173,7 +170,7 @@ t.test('a local user has the rights of his record, whatever groups the provider 
   test.equal((await ask('GET', '/localUsers/me')).status, 401)
 })
 
-t.test('the last login counts: who has fewer groups now has no session with more', async (test) => {
+t.test('the last login counts: a user with fewer groups now has no session with more', async (test) => {
   const { enter, put, apply, readers, roleOf, call } = await fixture(test)
   const others = await roleOf('others', [{ path: '/services', methods: ['GET'] }])
   const mapped = [
@@ -213,7 +210,7 @@ t.test('an administrator by a group acts under his name, and is not the last one
   test.equal((await call('GET', '/localUsers/me')).json.data.email, ADMIN.email)
 })
 
-t.test('a right for some records is one for these only', async (test) => {
+t.test('a right to some records covers only these', async (test) => {
   const { enter, put, apply, roleOf, created } = await fixture(test)
   const where = { owner: 'shop' }
   const shop = await roleOf('shop', [

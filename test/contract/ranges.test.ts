@@ -12,7 +12,7 @@ interface Schema {
 }
 type Wrap = (value: unknown) => unknown
 
-/** Each number that a schema takes: where it is, its schema, and a body that holds nothing else. */
+/** Yields each number that a schema accepts: its place, its schema, and a body with nothing else. */
 function numbersIn(schema: Schema, path: readonly string[], wrap: Wrap): readonly [string, Schema, Wrap][] {
   const { type, anyOf = [], properties = {}, items } = schema
   return [
@@ -25,7 +25,7 @@ function numbersIn(schema: Schema, path: readonly string[], wrap: Wrap): readonl
   ]
 }
 
-t.test('a number beyond its range is told as such, wherever it is sent', async (test) => {
+t.test('a number beyond its range is reported as such, wherever it is sent', async (test) => {
   let tried = 0
   for (const { method, path, body, query } of endpoints) {
     for (const schema of [body, query]) {
@@ -35,7 +35,7 @@ t.test('a number beyond its range is told as such, wherever it is sent', async (
         const beyond = [minimum === undefined ? [] : minimum - 1, maximum === undefined ? [] : maximum + 1].flat()
         for (const value of beyond) {
           const found = validation.problems(wrap(value)).find((problem) => problem.field === field)
-          // Some take 0 for "none" beside a range that begins at 1.
+          // Some accept 0 for "none" beside a range that begins at 1.
           if (found === undefined && value === 0) continue
           tried++
           if (found?.code !== 'OUT_OF_RANGE') test.fail(`${method} ${path}: ${field} ${value} is ${found?.code}`)

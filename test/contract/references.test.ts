@@ -16,7 +16,7 @@ const formsOf = (schema: TSchema): readonly TSchema[] => Reflect.get(schema, 'an
 const itemsOf = (schema: TSchema): TSchema | undefined => part(schema, 'items')
 const fieldOf = (schema: TSchema, name: string): TSchema | undefined => part(part(schema, 'properties') ?? {}, name)
 
-/** What the schema says of the field at the path of a reference. */
+/** Returns the mark in the schema of the field at the path of a reference. */
 function markAt(schema: TSchema, [name, ...rest]: readonly string[]): readonly string[] | undefined {
   const forms = formsOf(schema)
   if (name === undefined) return forms.map((form) => referredBy(form)).find((mark) => mark !== undefined)
@@ -44,7 +44,7 @@ const REFERRING: Partial<Record<SectionName, object>> = {
   oidcConfigs: { breakGlassUserId: 'u', groupMappings: [{ group: 'g', roles: ['r'] }] },
 }
 
-t.test('whatever a record refers by is marked in its schema, and every mark is a reference', async (test) => {
+t.test('every reference of a record is marked in its schema, and every mark is a reference', async (test) => {
   const marked = new Set<string>()
   const referring = new Set<string>()
   const collect = (section: string, schema: TSchema, path = ''): void => {
@@ -65,7 +65,7 @@ t.test('whatever a record refers by is marked in its schema, and every mark is a
   for (const section of SECTION_NAMES) {
     const { schema, references } = SECTIONS[section]
     collect(section, schema)
-    // The keys of SNMP users belong to an engine, which nobody names.
+    // The keys of SNMP users belong to an engine, which is never named.
     if (section === 'snmpUsers') continue
     const record = { ...EVERYTHING[section][0], ...REFERRING[section] }
     for (const { field, section: to, orSection } of (references as (one: unknown) => ReturnType<typeof references>)(
@@ -76,15 +76,15 @@ t.test('whatever a record refers by is marked in its schema, and every mark is a
       referring.add(`${section}.${field.replaceAll(/\.\d+/g, '.0')}`)
     }
   }
-  // Rules of backends are about responses, and send nothing anywhere; groups of RADIUS users come from their server.
+  // Rules of backends are about responses, and route nothing; groups of RADIUS users come from their server.
   const silent = ['l7Backends.rules.0.do.backendId', 'radiusUsers.groups.0']
   test.same([...marked].toSorted(), [...referring, ...silent].toSorted())
 })
 
-/** Whether the body takes names. */
+/** Returns whether the body accepts names. */
 const takesNames = ({ body }: Endpoint): boolean => JSON.stringify(body ?? {}).includes('"x-refers-to"')
 
-/** The value with a name in the place of every id. */
+/** Returns the value with a name for every id. */
 function named(schema: TSchema, value: unknown, nameOf: (id: string) => string): unknown {
   const forms = formsOf(schema)
   if (typeof value === 'string')
@@ -128,7 +128,7 @@ async function namesById(call: Caller, node: string): Promise<(id: string) => st
   return (id) => names.get(id) ?? `the name of ${id}`
 }
 
-t.test('every change takes names where it takes ids, and what is stored is the same', async (test) => {
+t.test('every change accepts names for ids, and the stored record is the same', async (test) => {
   const { call, records, node } = await fullRecords(test, certificateMaker(test))
   const nameOf = await namesById(call, node)
   const changes = endpoints.filter((endpoint) => endpoint.method === 'PUT' && takesNames(endpoint))

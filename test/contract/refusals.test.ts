@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../src/base/errors.ts'
 import { ERRORS } from '../../src/base/errors.ts'
 import { ADMIN, applianceFixture, type Received, stillFacts } from '../fixtures/appliance.ts'
 
-/** The shape of every refusal: status, code and message, and headers where the contract names them. */
+/** Asserts the form of a refusal: status, code and message, and headers where the contract names them. */
 function refused(test: Test, answer: Received, code: ErrorCode): Received {
   test.equal(answer.status, ERRORS[code].status, answer.text)
   test.match(answer.json, { status: 'error', code, message: String })
@@ -83,7 +83,7 @@ t.test('PERMISSION_DENIED: a role without the endpoint', async (test) => {
   refused(test, await anonymous('GET', '/services', { token }), 'PERMISSION_DENIED')
 })
 
-t.test('rights follow running at once: granted, then taken away, with the same token', async (test) => {
+t.test('rights follow running at once: granted, then withdrawn, with the same token', async (test) => {
   const { call, anonymous, login } = await applianceFixture(test)
   const id = (await call('POST', '/localUsers/users', { body: user('u@localhost') })).json.data.id
   const endpoints = [{ path: '/services', methods: ['GET'] }]
@@ -150,7 +150,7 @@ t.test('IN_USE: a default role cannot be deleted, renamed or given other rights'
   refused(test, await call('PUT', `/rbac/roles/${monitoring.id}`, { body: { name: 'Other' } }), 'IN_USE')
   refused(test, await call('PUT', `/rbac/roles/${monitoring.id}`, { body: { endpoints: [] } }), 'IN_USE')
   const { id: _, ...read } = monitoring
-  test.equal((await call('PUT', `/rbac/roles/${monitoring.id}`, { body: read })).status, 200, 'what was read')
+  test.equal((await call('PUT', `/rbac/roles/${monitoring.id}`, { body: read })).status, 200, 'the record as read')
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
@@ -232,7 +232,7 @@ t.test('INVALID_BODY: every string field refuses line breaks and other control c
   }
 })
 
-t.test('INVALID_QUERY: history wants a window, known metrics and an end that is not before its start', async (test) => {
+t.test('INVALID_QUERY: history needs a window, known metrics and an end that is not before its start', async (test) => {
   const { call, node } = await applianceFixture(test)
   const history = (query: string) => call('GET', `/${node}/layer7proxy/stats/frontends/x/history?${query}`)
   test.same(fields(refused(test, await history(''), 'INVALID_QUERY')), ['start', 'end'])
@@ -328,7 +328,7 @@ t.test('NOT_FOUND: an unknown service, on every operation', async (test) => {
   }
 })
 
-t.test('a service update in trial is recorded only, and says so', async (test) => {
+t.test('a service update in trial is only recorded, and says so', async (test) => {
   const { call, machine } = await applianceFixture(test)
   const answer = await call('PUT', '/services/layer7proxy/update')
   test.equal(answer.status, 200)
@@ -356,7 +356,7 @@ t.test('reload and restart act on the unit', async (test) => {
 })
 
 t.test(
-  'apply answers an empty array without a body, and what it did with a comment; force=restart restarts',
+  'apply returns an empty array without a body, and its result with a comment; force=restart restarts',
   async (test) => {
     const { call, machine, node } = await applianceFixture(test)
     await call('POST', '/ipvsDirector/rips', { body: rip('one') })
@@ -373,7 +373,7 @@ t.test(
   },
 )
 
-/** The caller is connected to the static IP that goes. */
+/** The caller is connected to the static IP that is removed. */
 const cutting = () => stillFacts({ connections: async () => [{ local: '192.0.2.9', destination: '0.0.0.0/0' }] })
 
 t.test(
@@ -401,7 +401,7 @@ t.test(
 )
 
 t.test(
-  'INVALID_BODY CONFIRMATION_REQUIRED: an apply that could cut the caller off, until it says how it wants that',
+  'INVALID_BODY CONFIRMATION_REQUIRED: an apply that could cut the caller off, until it says how to proceed',
   async (test) => {
     const { machine, call, node } = await applianceFixture(test, {}, { touchesPackages: true, facts: cutting() })
     const groupId = (

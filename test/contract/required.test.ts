@@ -4,7 +4,7 @@ import { applianceFixture, type Received } from '../fixtures/appliance.ts'
 import { documentOf } from '../fixtures/openapi-document.ts'
 import type { Json } from '../fixtures/read-document.ts'
 
-/** What an empty body lacks, as the daemon says. */
+/** Returns the fields that an empty body lacks, according to the daemon. */
 const missed = ({ status, json }: Received): readonly string[] =>
   status === 422
     ? (json.errors ?? [])
@@ -12,13 +12,13 @@ const missed = ({ status, json }: Received): readonly string[] =>
         .map(({ field }: Json) => field)
     : []
 
-/** The same, as the document says: of fields in two spellings, the first. */
+/** Returns the same according to the document: of fields in two spellings, the first. */
 const needed = ({ required = [], allOf = [] }: Json): readonly string[] => [
   ...required,
   ...allOf.map(({ anyOf }: Json) => anyOf[0].required[0]),
 ]
 
-t.test('the fields that the document requires are those that the daemon requires', async (test) => {
+t.test('the document requires the same fields as the daemon', async (test) => {
   const { call, node } = await applianceFixture(test)
   const document = documentOf(endpoints)
   const withBody = endpoints.filter(({ body, permissionOnly }) => body !== undefined && !permissionOnly)

@@ -54,7 +54,7 @@ for (const { get, put, bodies } of SETTINGS) {
     test.match((await send(first, '"999"')).json, { code: 'REVISION_MISMATCH', data: { current: none } })
     test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'and nothing was stored')
     test.equal((await send(first, none)).status, 200)
-    test.equal((await send(second, none)).status, 412, 'somebody was first')
+    test.equal((await send(second, none)).status, 412, 'another client was first')
     const stale = String(await tag())
     test.match(stale, /^"\d+"$/)
     test.equal((await send(second, stale)).status, 200)
@@ -65,7 +65,7 @@ for (const { get, put, bodies } of SETTINGS) {
   })
 }
 
-t.test('PUT /system/datetime: what acts at once compares the ETag of its read as well', async (test) => {
+t.test('PUT /system/datetime: an immediate action compares the ETag of its read as well', async (test) => {
   const { call, node, machine } = await applianceFixture(test)
   const path = `/${node}/system/datetime`
   const set = (sent: string) =>

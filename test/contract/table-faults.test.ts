@@ -41,13 +41,13 @@ t.test('a GET that could change something', async (test) => {
   test.same(faultsOf({ method: 'POST', path: '/a', effect: 'read' }), [], 'a check may be a POST')
 })
 
-t.test('a message that names what nobody fills', async (test) => {
+t.test('a message with a placeholder that nothing fills', async (test) => {
   const [fault, ...more] = faultsOf({ message: 'Record {key} stored' })
   test.equal(fault, 'PUT /a/{id}: the message names {key}, which is neither parameter nor data')
   test.same(more, [])
 })
 
-t.test('two endpoints that differ in the names of parameters only, or share a name', async (test) => {
+t.test('two endpoints that only differ in the names of parameters, or share a name', async (test) => {
   test.same(faultsOf({ name: 'a.b' }, { name: 'a.c', path: '/a/{key}' }), ['PUT /a/{} is declared twice'])
   test.same(faultsOf({ name: 'a.b' }, { name: 'a.b', path: '/c' }), ['name a.b is declared twice'])
   test.same(faultsOf({ name: 'a.b' }, { name: 'a.c', method: 'DELETE' }), [])

@@ -19,7 +19,7 @@ interface Operation {
 const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8')
 const operations: readonly Operation[] = JSON.parse(read('../fixtures/operations.json'))
 
-/** The areas this version delivers, with the number of operations the contract gives them. */
+/** The areas of this version, with the number of their operations in the contract. */
 const DELIVERED: Readonly<Record<string, number>> = {
   'Authentication and health': 5,
   'Users, groups, roles': 12,
@@ -79,7 +79,7 @@ t.test('the table equals the contract for the areas delivered, and adds only ext
   test.same(built.sort(), lines.sort())
 })
 
-/** What is about the pending changes of everybody: an edit inside a transaction is none of them. */
+/** Endpoints for the pending changes of all users: an edit inside a transaction is none of them. */
 const OUTSIDE_TRANSACTIONS = [
   'backups.restore',
   'config.applyPlan',
@@ -95,12 +95,14 @@ const OUTSIDE_TRANSACTIONS = [
   'services.validate',
 ]
 
-t.test('what is refused inside a transaction', async (test) => {
+t.test('endpoints that are refused inside a transaction', async (test) => {
   const outside = endpoints.filter(({ outsideTransactions }) => outsideTransactions)
   test.same(outside.map(({ name }) => name).toSorted(), OUTSIDE_TRANSACTIONS)
 })
 
-/** Fields that the daemon makes itself: the path names the node, a group is given roles elsewhere, keys are derived. */
+/**
+ * Fields that the daemon fills in itself: the path names the node, a group is given roles elsewhere, keys are derived.
+ */
 const MADE_HERE: Readonly<Record<string, readonly string[]>> = {
   groups: ['roles'],
   roles: ['id', 'builtin', 'confined'],
@@ -112,7 +114,7 @@ const MADE_HERE: Readonly<Record<string, readonly string[]>> = {
   snmpUsers: ['id', 'authKey', 'privacyKey'],
 }
 
-t.test('every field of a record can be sent when it is made', async (test) => {
+t.test('every field of a record can be sent at its creation', async (test) => {
   for (const section of SECTION_NAMES) {
     const create = endpoints.find(({ name }) => name === `${section}.create`)
     if (create === undefined) continue
@@ -159,7 +161,7 @@ t.test('the table has no faults that the compiler cannot see', async (test) => {
   test.same(tableFaults(endpoints), [])
 })
 
-t.test('the headers of what another node may answer are carried there and back', async (test) => {
+t.test('the headers of forwarded answers are carried there and back', async (test) => {
   const carried = new Set<string>([...REQUEST_HEADERS, ...ANSWER_HEADERS])
   const isAnsweredHere = (endpoint: (typeof endpoints)[number]) =>
     !endpoint.path.startsWith('/{applianceId}') &&
@@ -169,7 +171,7 @@ t.test('the headers of what another node may answer are carried there and back',
   const left = endpoints.filter(({ headers, sends }) =>
     [...headers, ...sends].some((name) => !carried.has(name.toLowerCase())),
   )
-  // Cookies of single sign-on: no path of it names a node, and no transaction is open by then.
+  // Cookies of single sign-on: none of its paths names a node, and no transaction is open by then.
   test.same(
     left.map(({ name }) => name),
     'auth.refresh auth.resume auth.logout saml.login saml.acs saml.token oidc.login oidc.callback oidc.token'.split(
@@ -196,7 +198,7 @@ t.test('endpoint ids are unique and stable', async (test) => {
   test.equal(endpointId({ method: 'GET', path: '/ping' }), '7459d3d3-b649-55ce-9c1e-aff22f4f3b8a')
 })
 
-t.test('whoever deletes what runs until an apply is told so', (test) => {
+t.test('the answer to a staged deletion says that it takes effect with apply', (test) => {
   const deletions = endpoints.filter(
     ({ method, effect, path }) => method === 'DELETE' && effect === 'stage' && path.endsWith('{id}'),
   )

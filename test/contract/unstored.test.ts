@@ -16,7 +16,7 @@ const SETTINGS = [
 ] as const
 
 for (const [path, change] of SETTINGS) {
-  t.test(`PUT ${path}: what nobody has stored, sent back as it reads, is no change`, async (test) => {
+  t.test(`PUT ${path}: an unstored setting, sent back as read, is no change`, async (test) => {
     const { call, node } = await borrow()
     const at = path.replace('{node}', node)
     const pending = async () => (await call('GET', '/services/pending')).json.data.count
@@ -26,17 +26,17 @@ for (const [path, change] of SETTINGS) {
     test.equal(await pending(), 0)
     test.equal((await call('PUT', at, { body: change })).status, 200)
     test.equal(await pending(), 1)
-    test.equal((await call('PUT', at, { body: before })).status, 200, 'set back')
+    test.equal((await call('PUT', at, { body: before })).status, 200, 'changed back')
     test.equal(await pending(), 0)
     test.same(await read(), before)
     await call('PUT', at, { body: change })
     test.equal((await call('PUT', '/services/apply')).status, 200)
     await call('PUT', at, { body: before })
-    test.equal(await pending(), 1, 'of what runs it is one')
+    test.equal(await pending(), 1, 'changing a running setting back is a change')
   })
 }
 
-t.test('SNMP settings stay while users of it are pending, whose keys are made for its engine', async (test) => {
+t.test('SNMP settings stay while its users are pending, whose keys are made for its engine', async (test) => {
   const { call } = await borrow()
   const user = { username: 'ops', authPassphrase: 'correct horse', privacyPassphrase: 'battery staple' }
   test.equal((await call('POST', '/snmp/users', { body: user })).status, 201)

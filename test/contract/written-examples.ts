@@ -1,11 +1,11 @@
 import type { Example } from '../../src/api/openapi-examples.ts'
 
-/** Examples of what no test in one process is answered. They are held against their schemas like the others. */
+/** Examples of answers that no test in one process gets. They are checked against their schemas like the others. */
 
 interface Written {
   /** Why it is not recorded. */
   readonly why: string
-  /** What is recorded of the operation comes first. */
+  /** A recorded example of the operation takes precedence. */
   readonly example: Example
 }
 
@@ -145,7 +145,7 @@ export const ELSEWHERE: Readonly<Record<string, Written>> = {
   'alerts.deliveries': { why: FIRED, example: { answer: success('Deliveries of alerts', [delivery]) } },
 }
 
-/** What has no example at all, and why. */
+/** Operations without any example, and why. */
 export const NONE: Readonly<Record<string, string>> = {
   'documents.openapi': 'it would be the document in itself',
 }
