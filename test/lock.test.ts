@@ -40,7 +40,7 @@ t.test('every dependency is pinned to one version, and that version is locked', 
   t.end()
 })
 
-t.test('every locked package has its integrity and no address of a registry', (t) => {
+t.test('every locked package has its integrity and no registry address', (t) => {
   const without = Object.entries(packages).filter(([path, entry]) => path !== '' && entry.integrity === undefined)
   t.strictSame(without, [])
   t.notMatch(text, /"resolved"/)
@@ -48,7 +48,7 @@ t.test('every locked package has its integrity and no address of a registry', (t
   t.end()
 })
 
-t.test('no package runs a script when it is installed', (t) => {
+t.test('no package runs a script at its installation', (t) => {
   const scripted = Object.entries(packages)
     .filter(([, entry]) => entry.hasInstallScript === true)
     .map(([path]) => path.replace(/^.*node_modules\//, ''))
@@ -57,7 +57,7 @@ t.test('no package runs a script when it is installed', (t) => {
   t.end()
 })
 
-t.test('the native HTTP server is the binary that was checked', (t) => {
+t.test('the native HTTP server is the checked binary', (t) => {
   t.equal(
     createHash('sha256')
       .update(readFileSync(fileOf(UWS_BINARY)))

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
 /**
- * Who may import whom: the table in ARCHITECTURE.md. A room is a folder of `src` or `storage`, `workers`, or a file at
- * the root of `src`. The rows stand from the ground up and a row names rows above itself only, so there is no circle of
- * rooms.
+ * The import rules: the table in ARCHITECTURE.md. A room is a folder of `src` or `storage`, `workers`, or a file at the
+ * root of `src`. The rows are ordered from the ground up and a row names only rows above itself, so rooms form no
+ * cycle.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -15,11 +15,11 @@ interface Import {
   readonly from: string
   /** A file of the project, or the name of a package. */
   readonly to: string
-  /** Nothing of it runs on the importing thread: types, or a file that a thread or a process begins with. */
+  /** Nothing of it runs on the importing thread: types, or the first file of a thread or a process. */
   readonly isNamedOnly: boolean
 }
 
-/** Packages and modules of Node that have one door. */
+/** Packages and modules of Node that only one room may import. */
 const DOORS: readonly (readonly [imported: RegExp, by: RegExp])[] = [
   [/^lmdb$/, /^storage\//],
   [/^piscina$/, /^src\/threads\/worker-pool\.ts$/],
@@ -28,13 +28,13 @@ const DOORS: readonly (readonly [imported: RegExp, by: RegExp])[] = [
     /^(node:)?child_process$/,
     /^(workers\/(host\/linux-host|detached\/program)|src\/daemon\/nodes\/(node-process|etcd-program)|src\/cli\/journal)\.ts$/,
   ],
-  // Drivers are pure: what touches the machine is a step. The text of a program that they hand out is read once.
+  // Drivers are pure: only steps touch the machine. The text of a program that they install is read once.
   [
     /^(node:)?(fs|net|dgram|tls|https?|http2|worker_threads)(\/|$)/,
     /^(?!src\/drivers\/(?!keepalived\/fallback-program\.ts$))/,
   ],
-  // Of a single program, the configuration knows what every driver has, workers what reads answers, and statistics the
-  // scanner that live answers are copied with.
+  // Of single programs, the configuration knows only what every driver has, workers the parsers of answers, and
+  // statistics the scanner with which live answers are copied.
   [/^src\/drivers\/[a-z0-9-]+\//, /^(?!src\/config\/)/],
   [/^src\/drivers\/[a-z0-9-]+\/(driver|render|verify|plan)/, /^(?!workers\/)/],
   [/^src\/drivers\/(?!haproxy\/stats-csv\.ts$)/, /^(?!src\/stats\/)/],
@@ -42,16 +42,16 @@ const DOORS: readonly (readonly [imported: RegExp, by: RegExp])[] = [
   [/^storage\/config\/lmdb/, /^(src\/(appliance|daemon)|storage)\//],
   // The host knows the interface that it implements.
   [/^storage\//, /^(?!workers\/host\/linux-host\.ts$)/],
-  // No resource knows another one; those of one folder are one resource.
+  // No resource knows another one; the files of one folder are one resource.
   [/^src\/resources\//, /^src\/(resources\/index\.ts$|appliance\/)/],
 ]
-/** `src` names types of workers; only the pools know what they hold, and a witness, which has no threads. */
+/** `src` names types of workers; only the pools know their content, and a witness, which has no threads. */
 const KNOW_WORKERS = /^src\/(threads\/worker-pool|machine\/witness-machine)\.ts$/
 
 const roomOf = (file: string): string =>
   /^src\/([^/]+)/.exec(file)?.[1] ?? /^(storage\/[^/.]+)\//.exec(file)?.[1] ?? file.split('/')[0] ?? ''
 
-/** Every import, of types too, and the files of threads that are started. */
+/** Returns every import, including types, and the files of threads that are started. */
 function importsIn(text: string, from: string): readonly Import[] {
   const found = text.matchAll(
     /(?:^(?:import|export)\s([^'"`;]*?)\bfrom|^import|\bimport\(|(\bnew URL\())\s*'([^']+)'/gm,
@@ -72,7 +72,7 @@ function isOfTypes(what: string): boolean {
   return /^type\s/.test(what) || names?.every((name) => /^\s*type\s/.test(name)) === true
 }
 
-/** Of each room, in the order of the table, those it may import. */
+/** Returns the rooms that each room may import, in the order of the table. */
 function tableIn(text: string): ReadonlyMap<string, readonly string[]> {
   const rows = text.matchAll(/^\| `([^`]+)` \|.*\| ([^|]*) \|$/gm)
   return new Map([...rows].map(([, room = '', may = '']) => [room, may === 'nothing' ? [] : may.split(' ')]))
@@ -82,7 +82,7 @@ const files = globSync('{src,storage,workers}/**/*.{ts,mjs}', { cwd: root }).toS
 const imports = files.flatMap((file) => importsIn(read(file), file))
 const table = tableIn(read('ARCHITECTURE.md'))
 
-/** What is wrong with these imports, by this table. */
+/** Returns the violations of this table by these imports. */
 function problems(all: readonly Import[], rooms: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const between = all.filter(({ from, to }) => /^(src|storage|workers)\//.test(to) && roomOf(from) !== roomOf(to))
   const strangers = between.filter(({ from, to }) => rooms.get(roomOf(from))?.includes(roomOf(to)) !== true)
@@ -101,19 +101,19 @@ t.test('every folder has its row, and every row its folder', async (test) => {
   test.same([...new Set(files.map(roomOf))].toSorted(), [...table.keys()].toSorted())
 })
 
-t.test('a row names rows above itself only', async (test) => {
+t.test('a row names only rows above itself', async (test) => {
   const rows = [...table.keys()]
   for (const [room, may] of table) {
     for (const one of may) test.ok(rows.includes(one) && rows.indexOf(one) < rows.indexOf(room), `${room}: ${one}`)
   }
 })
 
-t.test('no file imports what the row of its room does not name, and nothing goes past a door', async (test) => {
+t.test('no file imports a room that its row does not name, or a package reserved for another room', async (test) => {
   test.ok(imports.length > 2_000)
   test.same(problems(imports, table), [])
 })
 
-t.test('a row names nothing that its room does not import', async (test) => {
+t.test('a row names only rooms that its room imports', async (test) => {
   for (const [room, may] of table) {
     const used = new Set(imports.filter(({ from }) => roomOf(from) === room).map(({ to }) => roomOf(to)))
     test.same(
@@ -124,7 +124,7 @@ t.test('a row names nothing that its room does not import', async (test) => {
   }
 })
 
-t.test('what must not be is found', async (test) => {
+t.test('violations are found', async (test) => {
   const refused = [
     ['src/model/a.ts', `import { x } from '../config/x.ts'`],
     ['src/model/a.ts', `import type { x } from '../config/x.ts'`],

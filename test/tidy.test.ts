@@ -8,7 +8,7 @@ import t from 'tap'
 
 /** Conventions that lint cannot see. Each list of exceptions below is counted: it may shrink, never grow. */
 
-/** Sources without a test of their own. */
+/** Sources without their own test. */
 const UNTESTED: readonly string[] = [
   'src/appliance/appliance.ts',
   'src/daemon/daemon.ts',
@@ -20,7 +20,7 @@ const UNTESTED: readonly string[] = [
 ]
 const UNTESTED_MAX = 7
 const IN_BROWSER = /^src\/ui\//
-/** Smaller ones are tested where they are used. */
+/** Smaller ones are tested through their callers. */
 const LINES_TESTED_MIN = 40
 
 const LINES_MAX: readonly (readonly [file: RegExp, lines: number])[] = [
@@ -72,7 +72,7 @@ const sources = files.filter((file) => /^(src|workers|storage)\/.*\.ts$/.test(fi
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const lineCount = (file: string) => read(file).trimEnd().split('\n').length
 
-/** Nothing is left of it at runtime, so there is nothing to test. */
+/** Returns whether nothing of a file is left at runtime, so that there is nothing to test. */
 function holdsTypesOnly(file: string): boolean {
   const code = stripTypeScriptTypes(read(file)).replaceAll(/\/\*[^]*?\*\/|\/\/.*$|^import .*$|^export \{\}$/gm, '')
   return code.trim() === ''
@@ -115,7 +115,7 @@ t.test('names say what is inside, in kebab-case', (t) => {
 })
 
 t.test('every source that is not small has a test at the mirrored path', (t) => {
-  // What draws and asks in a browser is tried there: test/system/admin-page-*.test.ts.
+  // The code that draws and sends requests in a browser is tested there: test/system/admin-page-*.test.ts.
   const isTested = (file: string) => testsOf(file).some((test) => existsSync(join(root, test)))
   const untested = sources.filter(
     (file) =>
@@ -141,7 +141,7 @@ t.test('every test mirrors a source', (t) => {
   t.end()
 })
 
-t.test('files keep to their length', (t) => {
+t.test('files do not exceed their length', (t) => {
   for (const [pattern, lines] of LINES_MAX) {
     t.strictSame(
       files.filter((file) => pattern.test(file) && lineCount(file) > lines),
@@ -152,7 +152,7 @@ t.test('files keep to their length', (t) => {
   t.end()
 })
 
-t.test('nothing names a machine, a tool of one developer or unfinished work', (t) => {
+t.test('no file names a machine, a tool of one developer or unfinished work', (t) => {
   for (const file of files) {
     if (file === 'package-lock.json' || /\.(png|svg|pem|der|pfx|bin)$/.test(file)) continue
     const text = read(file)
@@ -167,7 +167,7 @@ t.test('nothing names a machine, a tool of one developer or unfinished work', (t
 
 const documents = files.filter((file) => file.endsWith('.md') && file !== 'docs/endpoints.md')
 
-t.test('documents break at 120 columns, but for tables and code', (t) => {
+t.test('documents break at 120 columns, except tables and code', (t) => {
   for (const file of documents) {
     const prose = read(file).replaceAll(/^ *```[^]*?^ *```/gm, '')
     const long = prose.split('\n').filter((line) => line.length > 120 && !line.startsWith('|') && / .* /.test(line))
@@ -177,7 +177,7 @@ t.test('documents break at 120 columns, but for tables and code', (t) => {
 })
 
 t.test('lines of a paragraph in a document are filled', (t) => {
-  // What stands in backticks stays in one line.
+  // Text in backticks stays on one line.
   const word = /^\s*((?:`[^`]{1,58}`|\S)+)/
   const isProse = (line: string) => line.trim() !== '' && !/^(#|\s*[|<]|>|!\[|\[[^\]]+\]: )/.test(line)
   for (const file of documents) {
@@ -216,7 +216,7 @@ t.test('documents name files that exist', (t) => {
   t.end()
 })
 
-t.test('what documents call the test of a fault is one', (t) => {
+t.test('a path that documents give as the test of a fault exists', (t) => {
   const named = /(?<![\w./-])test\/[\w/-]+(?![\w./-])/g
   for (const file of documents.filter((each) => each.startsWith('docs/')))
     for (const name of read(file).match(named) ?? [])
@@ -227,7 +227,7 @@ t.test('what documents call the test of a fault is one', (t) => {
   t.end()
 })
 
-t.test('tests run whole', (t) => {
+t.test('no test is focused', (t) => {
   const focus = /\bt\.only\(|\bonly: true\b|\bdebugger\b/
   t.strictSame(
     files.filter((file) => file.startsWith('test/') && file !== 'test/tidy.test.ts' && focus.test(read(file))),
@@ -254,7 +254,7 @@ t.test('lint refuses to read the environment and to end the process outside main
     ['src/main.ts', `export const x = () => process.exit(Number(process.env['X']))`, false],
     ['src/b.ts', `export const x = () => process.exit(1)`, true],
   ]
-  // Outside the project: what git ignores, lint does not read.
+  // Outside of the project: lint does not read files that git ignores.
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-boundaries-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   cpSync(join(root, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))
@@ -264,7 +264,7 @@ t.test('lint refuses to read the environment and to end the process outside main
   }
   const bin = join(root, 'node_modules/.bin')
   const output = await new Promise<string>((resolve) => {
-    // A clean environment: the test runner's own loaders do not go with oxlint's.
+    // A clean environment: the test runner's own loaders do not work in oxlint.
     const argv = ['-i', `PATH=${bin}:/usr/bin:/bin`, 'oxlint', '--format=unix', '.']
     execFile('/usr/bin/env', argv, { cwd: folder }, (_, stdout) => resolve(stdout))
   })

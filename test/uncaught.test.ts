@@ -4,7 +4,7 @@ import t from 'tap'
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-t.test('an error that nobody catches ends the test that it comes from, and no other', (test) => {
+t.test('an uncaught error ends the test in which it occurs, and no other', (test) => {
   const preloads = ['../src/code-cache.mjs', '../.ci/test-process.mjs'].flatMap((name) => ['--import', path(name)])
   const argv = ['--no-warnings', ...preloads, path('fixtures/uncaught-errors.ts')]
   const { status, stdout } = spawnSync(process.execPath, argv, {

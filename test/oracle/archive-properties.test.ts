@@ -1,7 +1,7 @@
 /**
  * Random lives of an archive against the reference model: gaps, several seconds at once, objects that come and go,
- * restarts at any tick, also with other tiers, the clock set back and ahead, LMDB and the disk refusing.
- * FULCRUM_TEST_ARCHIVE_RUNS: how many of them; a failing one is named by its seed.
+ * restarts at any tick, also with other tiers, the clock set back and ahead, refusals of LMDB and the disk.
+ * FULCRUM_TEST_ARCHIVE_RUNS: number of runs; a failing one is named by its seed.
  */
 import t from 'tap'
 import { floorTo } from '../../storage/archive/layout.ts'
@@ -17,31 +17,27 @@ const RUNS = Number(process.env['FULCRUM_TEST_ARCHIVE_RUNS'] ?? 1)
 const FIRST = Number(process.env['FULCRUM_TEST_ARCHIVE_SEED'] ?? 1)
 const TICKS = 2_000
 
-t.test(
-  'whatever happens to an archive, it answers what the model answers',
-  { timeout: 1_800_000 * RUNS },
-  async (test) => {
-    let compared = 0
-    const totals = noEvents()
-    for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
-      const run = new ArchiveRun(temporaryFolder(test), seed)
-      try {
-        await run.live(TICKS)
-        test.strictSame(checkArchive(run.databases), [], `seed ${seed}`)
-      } catch (error) {
-        test.fail(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`)
-      }
-      await run.close()
-      compared += run.compared
-      for (const key of Object.keys(totals) as (keyof typeof totals)[]) totals[key] += run.events[key]
+t.test('whatever happens to an archive, it answers like the model', { timeout: 1_800_000 * RUNS }, async (test) => {
+  let compared = 0
+  const totals = noEvents()
+  for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
+    const run = new ArchiveRun(temporaryFolder(test), seed)
+    try {
+      await run.live(TICKS)
+      test.strictSame(checkArchive(run.databases), [], `seed ${seed}`)
+    } catch (error) {
+      test.fail(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`)
     }
-    test.ok(compared > 0)
-    test.comment(`${compared} columns of buckets compared; ${JSON.stringify(totals)}`)
-  },
-)
+    await run.close()
+    compared += run.compared
+    for (const key of Object.keys(totals) as (keyof typeof totals)[]) totals[key] += run.events[key]
+  }
+  test.ok(compared > 0)
+  test.comment(`${compared} columns of buckets compared; ${JSON.stringify(totals)}`)
+})
 
-/** Objects are numbered as they come, and the number decides when their chunks are written. */
-t.test('the order in which objects came does not show', async (test) => {
+/** Objects are numbered as they appear, and the number decides when their chunks are written. */
+t.test('the order in which objects appeared does not matter', async (test) => {
   const start_s = 1_700_000_000
   const names = Array.from({ length: 40 }, (_, n) => `s${n}`)
   const stores = [names, names.toReversed()].map((order) => {

@@ -9,12 +9,12 @@ import { ReferenceModel, seededRandom } from '../storage/archive/reference-model
 import { compareParts, compareTiers, compareWithModel, insistSame, readTier, type Window } from './store-comparison.ts'
 
 const NAMES = ['frontend', 'backend', 'steady', 'idle', 'comes', 'goes', 'rare']
-/** The longest way back that the archive's clock is set; the seconds behind it are then written again. */
+/** The furthest that the archive's clock is set back; the later seconds are then written again. */
 const BACK_S_MAX = 4_000
 const SNAPSHOTS_MAX = 60
 /** The longest time for which a disk refuses: longer than the ring lasts. */
 const REFUSED_S_MAX = 400
-/** Tables of tiers that a restart may bring: the same steps, other chunks, and one that keeps less. */
+/** Tables of tiers for a restart: the same steps, other chunks, and one with a shorter retention. */
 const TABLES: readonly (readonly Tier[])[] = [
   TIERS,
   TIERS.map((tier) => ({ ...tier, points: tier.points / 2 })),
@@ -27,7 +27,7 @@ interface Snapshot extends Window {
   readonly points: Points
 }
 
-/** One archive whose life is decided by a seed, and the model of what it must hold. */
+/** One archive whose life is decided by a seed, and the model of its required content. */
 export class ArchiveRun {
   readonly #directory: string
   readonly #random: () => number
@@ -35,13 +35,13 @@ export class ArchiveRun {
   readonly #start_s: number
   /** Objects that are away until this second. */
   readonly #away = new Map<string, number>()
-  /** Per tier, before which second something may already be trimmed: also after the clock was set back. */
+  /** For each tier, the second before which data may already be trimmed: also after the clock was set back. */
   readonly #covered: number[] = TIERS.map(() => 0)
   #snapshots: Snapshot[] = []
   #writer: ArchiveWriter
-  /** Seconds before this one have passed, also those that no commit has kept yet. */
+  /** Earlier seconds have passed, including those that no commit has stored yet. */
   #now_s: number
-  /** Before these seconds LMDB refuses so many of all transactions, and the disk takes nothing at all. */
+  /** Before these seconds LMDB refuses this share of all transactions, and the disk accepts nothing at all. */
   #refused = { until_s: 0, share: 1 }
   #heldUntil_s = 0
   /** Columns compared so far. */
@@ -56,7 +56,7 @@ export class ArchiveRun {
     this.#now_s = this.#writer.hwm_s
   }
 
-  /** Its transactions fail while LMDB refuses: before they change anything, or once they have. */
+  /** Its transactions fail while LMDB refuses: before they change anything, or afterwards. */
   #opened(now_s: number, tiers: readonly Tier[]): ArchiveWriter {
     const writer = new ArchiveWriter(this.#directory, now_s, tiers)
     const { environment } = writer.databases
@@ -89,7 +89,7 @@ export class ArchiveRun {
       const place = this.#writer.ensure(kindOf(name), name, kindOf(name) === 'server' ? 'backend' : '')
       if (place === undefined) throw new Error(`${name} is refused`)
       for (let metric = 0; metric < METRIC_COUNT; metric += 1) {
-        // An object that was polled has a gauge; its counters may be unknown.
+        // A polled object has a gauge; its counters may be unknown.
         if (metric > 0 && this.#random() < 0.02) continue
         const value = name === 'idle' ? 0 : this.#value(metric)
         ring.set(place.slot, second, metric, value)
@@ -99,7 +99,7 @@ export class ArchiveRun {
     }
   }
 
-  /** One commit, of mostly one second. */
+  /** One commit, mostly of one second. */
   #tick(): void {
     const first = this.#now_s
     const n = this.#random() < 0.97 ? 1 : 2 + this.#whole(8)
@@ -115,7 +115,7 @@ export class ArchiveRun {
     this.events.gaps += 1
   }
 
-  /** What the ring has lost before a disk took it again is unknown from then on, and nothing else is. */
+  /** Seconds that the ring lost before the disk recovered are unknown from then on, and no others. */
   #commit(to_s: number, sampled: boolean): void {
     const { hwm_s, ring } = this.#writer
     const oldest_s = ring.oldest()
@@ -124,7 +124,7 @@ export class ArchiveRun {
     if (this.#writer.hwm_s > hwm_s) this.#forget(hwm_s, oldest_s)
   }
 
-  /** Whether it was done. A disk that refuses is the one reason for which it may not be. */
+  /** Returns whether it was done. Only a disk that refuses may prevent it. */
   #attempt(work: () => void): boolean {
     const isHeld = this.#now_s < this.#heldUntil_s
     this.#writer.hold(isHeld ? 'held' : undefined)
@@ -144,7 +144,7 @@ export class ArchiveRun {
     this.#snapshots = this.#snapshots.filter((snapshot) => snapshot.to <= from)
   }
 
-  /** From now on LMDB refuses, all of the time or mostly, or the disk does, or both for times of their own. */
+  /** From now on LMDB refuses, always or mostly, or the disk does, or both for separate times. */
   #refuse(): void {
     const kind = this.#random()
     const until_s = () => this.#now_s + 1 + this.#whole(REFUSED_S_MAX)
@@ -158,7 +158,7 @@ export class ArchiveRun {
     this.#heldUntil_s = 0
   }
 
-  /** Nothing but what is on disk carries on. */
+  /** Only data on disk carry over. */
   async #restart(tiers: readonly Tier[] = this.#writer.databases.table): Promise<void> {
     const { hwm_s } = this.#writer
     await this.#writer.close()
@@ -179,7 +179,7 @@ export class ArchiveRun {
   #stepBack(): void {
     const back = this.#now_s - 61 - this.#whole(BACK_S_MAX)
     this.#noteCoverage()
-    // Once the finest tier has lost its beginning, the coarser ones cannot be made again from there on.
+    // Once the finest tier has lost its beginning, the coarser ones cannot be rebuilt from there on.
     if (back <= this.#start_s || back > this.#writer.hwm_s || (this.#covered[0] ?? 0) > this.#start_s) return
     if (!this.#attempt(() => this.#writer.stepBack(back))) return
     this.#now_s = back
@@ -190,7 +190,7 @@ export class ArchiveRun {
     this.events.stepsBack += 1
   }
 
-  /** The clock is set ahead, runs so for a while, and is set right: what was there before still is, in every tier. */
+  /** The clock is set ahead, runs so for a while, and is corrected: earlier data are still there, in every tier. */
   async #wrongClock(): Promise<void> {
     if (this.#writer.hwm_s < this.#now_s) return
     const right = this.#now_s
@@ -226,7 +226,7 @@ export class ArchiveRun {
     }
   }
 
-  /** All closed buckets that the tier holds. */
+  /** All closed buckets of the tier. */
   #window(tier: number, place: Window['place']): Window {
     const from = floorTo(this.#covered[tier] ?? 0, tierAt(tier).step_s)
     return { tier, place, from, to: Math.max(from, floorTo(this.#now_s, tierAt(tier).step_s)) }
@@ -243,7 +243,7 @@ export class ArchiveRun {
 
   compareAll(): void {
     const { header, slabs } = this.#writer.ring
-    // While LMDB refuses for longer, seconds of open chunks are in the crash tail alone, which nobody reads.
+    // While LMDB refuses for longer, seconds of open chunks are only in the crash tail, which is not read.
     const stored_s = new RingReader(header, slabs).stored()
     if (this.#now_s - stored_s > RING_ROWS - span_s(tierAt(0))) return
     const reader = new ArchiveReader(this.#directory, header, slabs)
@@ -270,7 +270,7 @@ export class ArchiveRun {
     }
   }
 
-  /** Buckets that were closed once are the same for as long as they are kept. */
+  /** Buckets that were once closed stay the same for as long as they are kept. */
   #compareSnapshots(reader: ArchiveReader): void {
     this.#snapshots = this.#snapshots.filter(({ tier, from }) => from >= (this.#covered[tier] ?? 0))
     for (const { tier, place, from, to, points } of this.#snapshots) {
@@ -279,7 +279,7 @@ export class ArchiveRun {
     }
   }
 
-  /** So many ticks, with a comparison of everything now and then and at the end. */
+  /** Runs so many ticks, with a comparison of everything now and then and at the end. */
   async live(ticks: number): Promise<void> {
     for (let tick = 0; tick < ticks; tick += 1) {
       this.#tick()

@@ -5,7 +5,7 @@ const HEARTBEAT_S = 5
 const JITTER_S = 0.5
 
 interface KnownProcess {
-  /** Counters of the objects that were in its last answer. */
+  /** Counters of the objects in its last answer. */
   last: ReadonlyMap<string, readonly number[]> | undefined
   /** It counted from zero since the poll before its first one. */
   readonly fresh: boolean
@@ -14,21 +14,21 @@ interface KnownProcess {
 interface Gain {
   gauge: number
   queue: number
-  /** Those of the current process; an average cannot be added to another. */
+  /** Those of the current process; averages cannot be added. */
   times: readonly number[]
   readonly increments: number[]
 }
 
 const none = (): Gain => ({ gauge: 0, queue: 0, times: [], increments: Array.from({ length: COUNTERS }, () => 0) })
 
-/** The rules of counting, as plainly as they can be written: what the polls of a farm make of the seconds. */
+/** The rules of counting in their plainest form: values of the seconds that follow from the polls of a farm. */
 export class CollectorModel {
   readonly #model: ReferenceModel
   readonly #known = new Map<number, KnownProcess>()
   #polled: ReadonlySet<number> = new Set()
   #pid = 0
   #sampled_s: number
-  /** The first second of which nothing is stored. */
+  /** The first second that is not stored. */
   open_s: number
   /** This run of the daemon has had a good poll. */
   #hasPolled = false
@@ -39,7 +39,7 @@ export class CollectorModel {
     this.open_s = start_s
   }
 
-  /** Of old processes nothing is kept over a restart of the daemon. */
+  /** Data of old processes do not survive a restart of the daemon. */
   restart(): void {
     for (const pid of this.#known.keys()) if (pid !== this.#pid) this.#known.delete(pid)
     this.#polled = new Set()
@@ -87,7 +87,8 @@ export class CollectorModel {
         const fromZero = known.last === undefined ? known.fresh : true
         const before = known.last?.get(name)?.[counter] ?? (fromZero ? 0 : Number.NaN)
         const increment = value >= before ? value - before : Number.NaN
-        // What an old process cannot tell is left out; what the current one cannot tell, or nobody has, is unknown.
+        // A counter that an old process cannot report is left out; one that the current process cannot report, or that
+        // has no value, is unknown.
         if (isCurrent || !Number.isNaN(increment) || Number.isNaN(value))
           gain.increments[counter] = (gain.increments[counter] ?? 0) + increment
       }
@@ -95,7 +96,7 @@ export class CollectorModel {
     known.last = new Map(Array.from(process.objects, ([name, { counters }]) => [name, [...counters]]))
   }
 
-  /** Evenly over the seconds, what is left over to the last ones; gauges are of the last second only. */
+  /** Evenly over the seconds, with the remainder in the last ones; gauges belong to the last second only. */
   #store(gains: ReadonlyMap<string, Gain>, tick_s: number, elapsed_s: number): void {
     const isUnknown = elapsed_s > HEARTBEAT_S + JITTER_S
     const n = isUnknown ? 1 : Math.min(tick_s - this.open_s, Math.max(1, Math.round(elapsed_s)))

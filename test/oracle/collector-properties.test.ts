@@ -1,7 +1,7 @@
 /**
- * Random lives of a HAProxy that is polled: late polls, silences, cleared counters, reloads with processes that go on,
- * servers that are removed and come back, restarts of the daemon. What was counted must be in the seconds where the
- * rules put it. FULCRUM_TEST_COLLECTOR_RUNS and FULCRUM_TEST_COLLECTOR_SEED: how many lives, and from which seed on.
+ * Random lives of a polled HAProxy: late polls, silences, cleared counters, reloads with old processes that continue,
+ * servers that are removed and come back, restarts of the daemon. Counts must be in the seconds where the rules put
+ * them. FULCRUM_TEST_COLLECTOR_RUNS and FULCRUM_TEST_COLLECTOR_SEED: number of lives, and the first seed.
  */
 import t from 'tap'
 import { checkArchive } from '../../storage/archive/check.ts'
@@ -21,7 +21,7 @@ const FIRST = Number(process.env['FULCRUM_TEST_COLLECTOR_SEED'] ?? 1)
 const TICKS = 1_500
 const NAMES = ['s1', 's2', 's3', 'tcp4', 'tcp5']
 
-/** All that happens follows from the seed. Answers how many columns were compared. */
+/** Everything follows from the seed. Returns the number of compared columns. */
 async function live(directory: string, seed: number): Promise<number> {
   const random = seededRandom(seed)
   const whole = (below: number) => Math.floor(random() * below)
@@ -75,7 +75,7 @@ async function live(directory: string, seed: number): Promise<number> {
   return compared
 }
 
-t.test('what was counted is where the rules put it', { timeout: 1_800_000 * RUNS }, async (test) => {
+t.test('counts are in the seconds where the rules put them', { timeout: 1_800_000 * RUNS }, async (test) => {
   let compared = 0
   for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
     try {

@@ -3,11 +3,11 @@ import type { Poll } from '../../workers/archive/source.ts'
 
 const ANSWERS = ['1xx', '2xx', '3xx', '4xx', '5xx'].map((codes) => `hrsp_${codes}`)
 const HEADER = `# pxname,svname,qcur,scur,stot,bin,bout,econ,eresp,type,${ANSWERS.join()},req_tot,rtime,ctime,ttime,`
-/** By how much each counter grows with a session: sessions, bytes, requests, answers by their class, errors. */
+/** Increment of each counter per session: sessions, bytes, requests, answers by class, errors. */
 const FACTORS = [1, 431, 9_173, 3, 0, 2, 1, 5, 0, 7]
 export const COUNTERS = FACTORS.length
 
-/** What one process of HAProxy says of one object: what it holds, the averages of its times, and the counters. */
+/** Figures of one object in one process of HAProxy: gauges, average times, and counters. */
 export interface Figures {
   gauge: number
   queue: number
@@ -22,7 +22,7 @@ export interface CountingProcess {
 }
 
 /**
- * Processes that count: one that is current, older ones that still have connections. Time and chance come from outside.
+ * Processes that count: a current one, and older ones that still have connections. Time and chance come from outside.
  */
 export class CountingFarm {
   readonly #whole: (below: number) => number
@@ -59,7 +59,7 @@ export class CountingFarm {
     this.current = this.#process(this.current.pid + 1, now_s)
   }
 
-  /** An old process has no connections left. */
+  /** An old process has lost its last connection. */
   endOne(): void {
     this.old.splice(this.#whole(Math.max(1, this.old.length)), 1)
   }
@@ -69,7 +69,7 @@ export class CountingFarm {
       for (const [counter, value] of counters.entries()) if (!Number.isNaN(value)) counters[counter] = 0
   }
 
-  /** A server is removed at runtime, or is there again and counts from zero. */
+  /** A server is removed at runtime, or comes back and counts from zero. */
   toggle(name: string): void {
     if (!this.current.objects.delete(name)) this.current.objects.set(name, nothing(name))
   }

@@ -1,4 +1,4 @@
-/** What a query chooses beside its window: a number of points, metrics beyond the four, several objects. */
+/** Parameters of a query beside its window: a number of points, metrics beyond the four, several objects. */
 import t, { type Test } from 'tap'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
@@ -15,7 +15,7 @@ const LIVED_S = 2_400
 const BACKENDS = ['b1', 'b2'].map((id) => ({ id, name: `Backend ${id}`, reals: [{ ripId: 'r1', name: 'web' }] }))
 const FRONTENDS = ['f1', 'f2'].map((id) => ({ id, name: `Frontend ${id}` }))
 
-/** Of object number `n`: unknown in every ninth second. */
+/** Value of object number `n`: unknown in every ninth second. */
 const valueOf = (n: number, metric: number, second: number) =>
   second % 9 === 4 ? Number.NaN : (second % 50) * (metric + 1) + n
 
@@ -72,7 +72,7 @@ interface Data {
 }
 const dataOf = (answer: Rendered | undefined) => (JSON.parse(textOf(answer)) as { data: Data }).data
 
-t.test('points picks the finest resolution that has no more of them', async (test) => {
+t.test('points selects the finest resolution with at most so many', async (test) => {
   const history = begin(test)
   const served = (points: number, span_s = 1_200) => {
     const { resolution, start, end } = dataOf(history.frontend('f1', query(S, S + span_s, { points })))
@@ -81,17 +81,17 @@ t.test('points picks the finest resolution that has no more of them', async (tes
   test.strictSame(served(1_200), [1, 1_200])
   test.strictSame(served(1_199), [10, 120])
   test.strictSame(served(120), [10, 120])
-  // A window that does not begin with a minute has a part of one at each end: 1,700,000,000 is 20 s past one.
+  // A window that does not begin with a minute has a partial one at each end: 1,700,000,000 is 20 s past one.
   test.strictSame(served(119), [60, 21])
   test.strictSame(served(21), [60, 21])
   test.strictSame(served(20), [300, 5])
   test.strictSame(served(4), [3_600, 1], 'the hour is not over: unknown')
   test.strictSame(served(1), [3_600, 1])
-  test.strictSame(served(2_400, 100_000), [1, 2_400], 'what is not over yet has no points')
+  test.strictSame(served(2_400, 100_000), [1, 2_400], 'future seconds have no points')
   test.strictSame(
     dataOf(history.frontend('f1', query(S, S + 1_200, { points: 120 }))),
     dataOf(history.frontend('f1', query(S, S + 1_200, { resolution: 10 }))),
-    'no other answer than by resolution',
+    'the same answer as by resolution',
   )
 })
 
@@ -105,7 +105,7 @@ t.test('the coarsest resolution is served where even that has more points', asyn
   test.equal(series['bytesIn']?.length, (end - start) / resolution)
 })
 
-t.test('all metrics, of young and of old windows, in any order, beside what was rendered before', async (test) => {
+t.test('all metrics, of young and old windows, in any order, beside earlier rendered ones', async (test) => {
   const history = begin(test)
   const orders: readonly (readonly Metric[])[] = [METRICS, METRICS.toReversed(), ['errors'], ['queue', 'bytesIn']]
   for (const [start, end] of [
@@ -129,7 +129,7 @@ t.test('all metrics, of young and of old windows, in any order, beside what was 
   test.equal(csv, `time,totalTime,bytesIn\r\n${S + 1},${valueOf(0, 14, S + 1)},${valueOf(0, 2, S + 1)}\r\n`)
 })
 
-t.test('a long answer of all metrics comes in slices, with what its parts have', async (test) => {
+t.test('a long answer of all metrics is sent in slices, with the values of its parts', async (test) => {
   const history = begin(test)
   const all = query(S, S + LIVED_S, { metrics: METRICS })
   const long = history.frontend('f1', all)
@@ -182,12 +182,12 @@ t.test('several objects share one window, in the order of their ids', async (tes
   )
 })
 
-t.test('an answer of many metrics has fewer points at most', async (test) => {
+t.test('an answer of many metrics has a lower limit of points', async (test) => {
   const history = begin(test)
   const ids = Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? 'f1' : 'f2'))
   const resolution = (metrics: readonly Metric[], span_s: number) =>
     dataOf(history.several('frontend', ids, query(S, S + span_s, { metrics }))).resolution
   test.equal(resolution(CORE_METRICS, LIVED_S), 1, '50 times 2,400 points of four values')
-  test.equal(resolution(METRICS, LIVED_S), 10, 'of fifteen they would be more than 400,000 of four')
+  test.equal(resolution(METRICS, LIVED_S), 10, 'of fifteen it would be more than 400,000 of four')
   test.equal(resolution(METRICS, 2_000), 1)
 })

@@ -7,22 +7,22 @@ import type { World } from './life-world.ts'
 export interface Play {
   readonly world: World
   readonly random: () => number
-  /** How much longer everybody pauses: of a long life too, each change has to find room in the audit log. */
+  /** Factor of all pauses: in a long life too, each change must fit into the audit log. */
   readonly pace: number
-  /** Between two applies of one person, who may make so many revisions a day. */
+  /** Pause between two applies of one user, whose revisions per day are limited. */
   readonly applyPause_ms: number
   readonly writes: Write[]
   readonly reads: Read[]
-  /** Sentences about what no client should ever see. */
+  /** Sentences about observations that no client should ever make. */
   readonly problems: string[]
   /** Request ids of answered changes. */
   readonly answered: string[]
-  /** Which fault is on, if any. */
+  /** The current fault, if any. */
   fault: string
   isOver: boolean
 }
 
-/** The name of a server is its register; its weight goes with it. */
+/** The name of a server is its register; its weight follows from it. */
 export const weightOf = (name: string): number => 1 + (Number(name.split('-')[1]) % 100)
 
 /** undefined: the connection broke. */
@@ -33,21 +33,21 @@ async function call(play: Play, method: string, path: string, body?: unknown, he
   try {
     answer = await play.world.daemon.call(method, path, { headers, ...(body === undefined ? {} : { body }) })
   } catch {
-    // The daemon was killed; nobody asks a dead one a thousand times a second.
+    // The daemon was killed; a dead one is not asked a thousand times a second.
     await sleep(100)
     return undefined
   }
   const { status } = answer
   const isChange = method !== 'GET'
   if (isChange && status < 300) play.answered.push(answer.headers['x-request-id'] ?? '')
-  // On a full disk refusals are right; so are those of an apply that meets a dead or hung HAProxy.
+  // Refusals are right on a full disk, and for an apply that meets a dead or hung HAProxy.
   if (status >= 500 && !beganInFault && !isOfFault()) {
     play.problems.push(`${method} ${path}: ${status} ${answer.text.slice(0, 300)}`)
   }
   return answer
 }
 
-/** Set by the faults: answers shortly after one may still be of it. */
+/** Set by the faults: later answers may still be affected for a short time. */
 const faultyUntil = new WeakMap<Play, number>()
 const wasFaulty = (play: Play): boolean => performance.now() < (faultyUntil.get(play) ?? 0)
 export const endFault = (play: Play, grace_ms: number): void => {
@@ -75,7 +75,9 @@ async function look(play: Play, record: string): Promise<Seen | undefined> {
 
 let edits = 0
 
-/** Gives a server another name and weight; every second time only when nobody else did since it was read. */
+/**
+ * Gives a server another name and weight; every second time only if no other client has changed it since it was read.
+ */
 async function edit(play: Play, record: string): Promise<void> {
   const seen = play.random() < 0.5 ? await look(play, record) : undefined
   if (seen !== undefined) await sleep(play.random() * 10)
@@ -117,7 +119,7 @@ export async function applier(play: Play): Promise<void> {
   }
 }
 
-/** A record of its own: it knows at every moment which name must be there, whoever applies meanwhile. */
+/** Edits a record of its own: it knows at every moment which name must be there, whoever applies meanwhile. */
 export async function discarder(play: Play): Promise<void> {
   const { own } = play.world
   const path = `/ipvsDirector/rips/${own}`
@@ -127,7 +129,7 @@ export async function discarder(play: Play): Promise<void> {
     possible.add(first.json.data.name)
     break
   }
-  /** What was pending since a value was last seen to run: an apply may have taken hold of any of it. */
+  /** Values that were pending since one was last seen running: an apply may have picked up any of them. */
   let taken: string[] = [...possible]
   while (!play.isOver) {
     const name = `d-${++edits}`
@@ -140,8 +142,7 @@ export async function discarder(play: Play): Promise<void> {
       if (mine !== undefined) taken = [mine.before.name, ...taken.slice(taken.indexOf(mine.before.name) + 1)]
       const gone = mine === undefined ? undefined : await call(play, 'DELETE', `/services/pending/${mine.id}`)
       told += `, DELETE ${gone?.status}`
-      // What runs is there again: as it was when it was asked, or what an apply that was under way made of it
-      // meanwhile.
+      // The running value is back: as it was at the request, or as a concurrent apply has changed it.
       if (gone?.status === 200) possible = new Set(taken)
       else if (mine !== undefined && gone === undefined) possible = new Set([name, ...taken])
       else possible = new Set([name])

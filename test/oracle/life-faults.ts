@@ -4,10 +4,10 @@ import { gone } from '../system/serving-daemon.ts'
 import { endFault, type Play } from './life-cast.ts'
 import { fill, haproxyPids, untilServed } from './life-world.ts'
 
-/** How long HAProxy may serve nothing after what was done to it, on a loaded machine. */
+/** The longest outage of HAProxy after a fault, on a loaded machine. */
 const OUTAGE_MS_MAX = 300_000
 
-/** What is done to the daemon and its HAProxy. Answers whether traffic may have failed meanwhile. */
+/** A fault of the daemon or its HAProxy. Returns whether traffic may have failed meanwhile. */
 type Fault = (play: Play) => Promise<boolean>
 
 async function restarted(play: Play): Promise<void> {
@@ -17,7 +17,7 @@ async function restarted(play: Play): Promise<void> {
   await daemon.login()
 }
 
-/** The process is sent a signal, and traffic of another one is waited for. */
+/** Sends the process a signal, and waits for traffic through another one. */
 async function struck(play: Play, whom: 'master' | 'worker', signal: NodeJS.Signals): Promise<boolean> {
   const pids = await haproxyPids(play.world).catch(() => undefined)
   const pid = pids?.[whom] ?? 0
@@ -28,7 +28,7 @@ async function struck(play: Play, whom: 'master' | 'worker', signal: NodeJS.Sign
     return now !== undefined && now[whom] > 0 && now[whom] !== pid
   }
   await until('another HAProxy', isAnother, Boolean, OUTAGE_MS_MAX)
-  // Until it is gone, one that hangs is given its share of connections, and one that is killed may serve for a moment.
+  // Until it is gone, a hanging one gets its share of connections, and a killed one may serve for a moment.
   await gone(pid)
   await untilServed(play.world, OUTAGE_MS_MAX)
   return true
@@ -43,7 +43,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     const empty = fill(play.world.disk)
     await sleep(500 + play.random() * 1_500)
     const more = fill(play.world.disk)
-    // Who makes room must get in, whoever was refused before.
+    // A login must succeed, so that space can be freed, whatever was refused before.
     await play.world.daemon.login().catch((error: unknown) => play.problems.push(`on a full disk: ${String(error)}`))
     empty()
     more()
@@ -70,7 +70,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 }
 
-/** Does it, and answers the time in which traffic may have failed; undefined: at no time. */
+/** Carries out a fault, and returns the time in which traffic may have failed; undefined: at no time. */
 export async function strike(play: Play, name: string): Promise<readonly [number, number] | undefined> {
   const begin = performance.now()
   play.fault = name

@@ -11,7 +11,7 @@ const write = (value: string, begin: number, end: number, more: Partial<Write> =
 })
 const read = (value: string, begin: number, end: number): Read => ({ record: 'r', value, begin, end })
 
-t.test('what may happen is no violation', async (test) => {
+t.test('possible histories are no violation', async (test) => {
   const writes = [
     write('a', 0, 1),
     write('b', 2, 5),
@@ -22,11 +22,11 @@ t.test('what may happen is no violation', async (test) => {
     write('g', 12, 13, { outcome: 'refused', base: { tag: 't', read: 11 } }),
   ]
   test.same(violations(writes, [read('a', 1, 2), read('a', 2, 6), read('b', 6, 7), read('c', 6, 7)]), [])
-  test.same(violations(writes, [read('e', 10, 11), read('b', 10, 11)]), [], 'nobody knows whether e happened')
+  test.same(violations(writes, [read('e', 10, 11), read('b', 10, 11)]), [], 'whether e was carried out is unknown')
   test.same(violations(writes, [read('f', 14, 15)]), [])
 })
 
-t.test('a lost, a stale, a refused, a made-up and an early value are found', async (test) => {
+t.test('a lost, a stale, a refused, an invented and an early value are found', async (test) => {
   const writes = [write('a', 0, 1), write('b', 2, 3), write('c', 4, 5, { outcome: 'refused' }), write('d', 20, 21)]
   test.match(violations(writes, [read('a', 4, 5)]), [/answered a, although b was answered before/])
   test.match(violations(writes, [read('c', 6, 7)]), [/answered c, which was refused/])

@@ -1,18 +1,18 @@
 /**
- * What clients of a daemon did and were answered, and what must be true of it whatever happened to the daemon: each
- * record is a register whose writes have values of their own.
+ * Requests of a daemon's clients and their answers, with the conditions that hold whatever happens to the daemon: each
+ * record is a register whose writes have unique values.
  */
 
 export interface Write {
   readonly record: string
-  /** No other write has it. */
+  /** Unique among all writes. */
   readonly value: string
   readonly begin: number
-  /** When it was answered, or when its connection broke. */
+  /** Time of its answer, or of the end of its connection. */
   readonly end: number
-  /** `unknown`: the connection broke; it happened before its end, or never. */
+  /** `unknown`: the connection broke; it was carried out before its end, or never. */
   readonly outcome: 'done' | 'refused' | 'unknown'
-  /** The entity tag that it was sent with, and when that was read. */
+  /** The entity tag that was sent, and the time at which it was read. */
   readonly base?: { readonly tag: string; readonly read: number } | undefined
 }
 
@@ -23,7 +23,7 @@ export interface Read {
   readonly end: number
 }
 
-/** Sentences about what should not have been possible; [] when all is well. */
+/** Returns sentences about impossible observations; [] when all is well. */
 export function violations(writes: readonly Write[], reads: readonly Read[]): readonly string[] {
   const records = new Set([...writes, ...reads].map(({ record }) => record))
   return [...records].flatMap((record) => {
@@ -37,7 +37,7 @@ export function violations(writes: readonly Write[], reads: readonly Read[]): re
   })
 }
 
-/** A read answers a write that was not refused and that no other, answered one replaced before the read began. */
+/** A read returns a write that was not refused and that no other, answered write replaced before the read began. */
 function wrongRead(read: Read, writes: readonly Write[]): readonly string[] {
   const source = writes.find(({ value }) => value === read.value)
   const title = `${read.record}: a read at ${read.begin.toFixed(0)} answered ${read.value}`
@@ -48,7 +48,7 @@ function wrongRead(read: Read, writes: readonly Write[]): readonly string[] {
   return later === undefined ? [] : [`${title}, although ${later.value} was answered before`]
 }
 
-/** What was sent with a tag fails when another write was begun and answered since the tag was read. */
+/** A conditional write fails when another write was begun and answered since its tag was read. */
 function wrongCondition(write: Write, writes: readonly Write[]): readonly string[] {
   const { base } = write
   if (base === undefined || write.outcome !== 'done') return []

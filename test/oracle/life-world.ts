@@ -8,25 +8,25 @@ import { Daemon, until } from '../fixtures/daemon.ts'
 import { ask } from '../system/plain-haproxy.ts'
 import { fetchOnce, freePort, startOrigin } from '../fixtures/traffic.ts'
 
-/** Servers that everybody edits. The first is never drained, so that traffic always has somewhere to go. */
+/** Servers that all clients edit. The first is never drained, so that traffic always has a server. */
 const SERVERS = 6
 const DISK_MIB = 96
-/** Of the audit log and the archive, as they grow. */
+/** Growth of the audit log and the archive. */
 const DISK_MIB_PER_SECOND = 0.3
 
 export interface World {
   readonly daemon: Daemon
   readonly disk: string
-  /** Where clients connect. */
+  /** Port for clients. */
   readonly port: number
   readonly rips: readonly string[]
-  /** A server in no backend, edited by one alone. */
+  /** A server in no backend, edited by a single client. */
   readonly own: string
   readonly masterSocket: string
   readonly originPort: number
 }
 
-/** A daemon on a small disk of its own with a frontend, a backend and servers; all gone with the test. */
+/** A daemon on its own small disk with a frontend, a backend and servers; removed with the test. */
 export async function lifeWorld(test: Test, seconds: number): Promise<World> {
   const disk = mkdtempSync(join(tmpdir(), 'life-'))
   execFileSync('mount', [
@@ -70,7 +70,7 @@ export async function lifeWorld(test: Test, seconds: number): Promise<World> {
   }
 }
 
-/** Takes all that is left of the disk; the answer gives it back. */
+/** Takes the remaining space of the disk; the returned function frees it. */
 export function fill(disk: string): () => void {
   const filler = join(disk, `filler-${Math.random().toString(36).slice(2)}`)
   const { bavail, bsize } = statfsSync(disk)
@@ -82,7 +82,7 @@ export function fill(disk: string): () => void {
   return () => rmSync(filler, { force: true })
 }
 
-/** Process ids of a HAProxy: its master, and the worker that serves. */
+/** Process ids of a HAProxy: its master, and the serving worker. */
 export async function haproxyPids({ daemon, masterSocket }: World): Promise<{ master: number; worker: number }> {
   const file = join(daemon.state, 'haproxy', 'haproxy.pid')
   const master = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
@@ -90,7 +90,7 @@ export async function haproxyPids({ daemon, masterSocket }: World): Promise<{ ma
   return { master, worker: Number(/^(\d+)\s+worker/m.exec(answer)?.[1] ?? 0) }
 }
 
-/** Resolves when traffic goes through again, several times in a row. */
+/** Resolves when traffic succeeds again, several times in a row. */
 export async function untilServed({ port }: World, limit_ms: number): Promise<void> {
   const answers = async () => {
     for (let n = 0; n < 3; n++) await fetchOnce(port)
@@ -99,7 +99,7 @@ export async function untilServed({ port }: World, limit_ms: number): Promise<vo
   await until('traffic', () => answers().catch(() => false), Boolean, limit_ms)
 }
 
-/** What runs in HAProxy, by server id: its weight and administrative state, read from HAProxy itself. */
+/** State of HAProxy's servers by id: weight and administrative state, read from HAProxy itself. */
 export async function haproxyServers({ masterSocket }: World): Promise<ReadonlyMap<string, string>> {
   const rows = (await ask(masterSocket, '@1 show stat')).split('\n').map((line) => line.split(','))
   const names = rows[0]?.map((name) => name.replace('# ', '')) ?? []
@@ -108,7 +108,7 @@ export async function haproxyServers({ masterSocket }: World): Promise<ReadonlyM
   return new Map(servers.map((row) => [column(row, 'svname'), `${column(row, 'status')} ${column(row, 'weight')}`]))
 }
 
-/** Asks the frontend again and again until it is stopped; answers when requests failed. */
+/** Sends requests to the frontend until it is stopped; returns the times of failed ones. */
 export function traffic({ port }: World): { stop(): Promise<{ served: number; failed: readonly number[] }> } {
   let isOver = false
   let served = 0

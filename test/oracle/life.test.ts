@@ -1,8 +1,8 @@
 /**
- * Random life of a real daemon with a real HAProxy: editors, applies, discards and drains at once, while it is killed,
- * its disk is full and its HAProxy hangs or dies; what clients were answered is judged by a model that knows nothing of
- * the daemon. `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`;
- * `FULCRUM_TEST_LIFE_SEED` chooses another life, `FULCRUM_TEST_LIFE_FAULT` the faults with these words in their names.
+ * Random life of a real daemon with a real HAProxy: concurrent edits, applies, discards and drains, while it is killed,
+ * its disk is full and its HAProxy hangs or dies; a model that knows nothing of the daemon judges the answers.
+ * `FULCRUM_TEST_LIFE_SECONDS=3600 npx tap --timeout=4500 test/oracle/life.test.ts`; `FULCRUM_TEST_LIFE_SEED` chooses
+ * another life, `FULCRUM_TEST_LIFE_FAULT` the faults with these words in their names.
  */
 import t, { type Test } from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
@@ -20,7 +20,7 @@ const APPLIERS = 2
 t.setTimeout((SECONDS + 1_800) * 1_000)
 const skip = process.getuid?.() === 0 ? false : 'needs root for a filesystem of its own'
 
-/** One act: everybody does their part until the faults were done; afterwards nobody is on the stage. */
+/** One act: all clients work until the faults are over; afterwards all have stopped. */
 async function act(play: Play, faults: readonly string[]): Promise<void> {
   const client = traffic(play.world)
   play.isOver = false
@@ -48,14 +48,14 @@ async function act(play: Play, faults: readonly string[]): Promise<void> {
   }
 }
 
-/** Each problem once, with how often it was seen. */
+/** Each problem once, with its number of occurrences. */
 function counted(problems: readonly string[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const problem of problems) counts.set(problem, (counts.get(problem) ?? 0) + 1)
   return [...counts].map(([problem, count]) => `${count} × ${problem}`)
 }
 
-/** Nobody edits any more: what is pending is applied, and HAProxy has what the API says. */
+/** After the last edit: pending changes are applied, and HAProxy has the state that the API shows. */
 async function settled(test: Test, { daemon, rips }: World, world: World): Promise<void> {
   const applied = await until(
     'an apply',
@@ -68,7 +68,7 @@ async function settled(test: Test, { daemon, rips }: World, world: World): Promi
   const shown = await haproxyServers(world)
   for (const rip of rips) {
     const { state, weight } = await daemon.data('GET', `/ipvsDirector/rips/${rip}`)
-    // A server that is out has the weight that it had last; nobody is sent there by it.
+    // A server that is out has its last weight, which has no effect.
     const expected = { online: `no check ${weight}$`, drained: 'DRAIN 0$', halted: 'MAINT ' }[String(state)]
     test.match(shown.get(rip), new RegExp(`^${expected}`), `${rip} is ${state}`)
   }
@@ -84,7 +84,7 @@ async function audited(
   test.same(missing, [], `${answered.length} answered changes, each with its entry`)
 }
 
-/** Revisions without a gap, each beginning where the one before ended. */
+/** Revisions without a gap, each beginning with the end of the previous one. */
 async function contiguous(test: Test, { daemon }: World): Promise<void> {
   const revisions: { revision: number }[] = await daemon.data('GET', '/revisions?limit=1000')
   const numbers = revisions.map(({ revision }) => revision)
@@ -133,8 +133,8 @@ t.test(`a life of ${SECONDS} s, seed ${SEED}`, { skip, timeout: (SECONDS + 1_800
       if (!name.endsWith('-0')) test.equal(weight, weightOf(name))
     }
     test.same(counted(play.problems.splice(0)), [], faults.join(', '))
-    test.same(violations(play.writes, play.reads), [], 'the history is one that could be')
-    // A record begins its next act with what it has: an act is judged by itself.
+    test.same(violations(play.writes, play.reads), [], 'the history is a possible one')
+    // A record begins its next act with its current value: each act is judged separately.
     const last = play.reads.slice(-rips.length)
     play.writes.splice(
       0,

@@ -1,6 +1,6 @@
 /**
- * An archive that was written when there were four metrics: 1,000 polls of a frontend, a backend and a server by the
- * program of then. In the second that poll n ended, n sessions came, with 100 bytes in and 1,000 out each.
+ * An archive from the time of four metrics: 1,000 polls of a frontend, a backend and a server by the program of that
+ * time. In the second that poll n ended, n sessions came, with 100 bytes in and 1,000 out each.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const START_S = 1_790_000_000
 const OLD_S = 1_000
 const PID = 7
 const [REQUESTS, ERRORS, QUEUE, RESPONSE_TIME] = [4, 10, 11, 12]
-/** What HAProxy had counted before anybody kept it. */
+/** Requests that HAProxy had counted before they were stored. */
 const REQUESTS_BEFORE = 1_000_000
 const HEADER = '# pxname,svname,qcur,scur,stot,bin,bout,econ,type,hrsp_2xx,req_tot,rtime,'
 
@@ -47,7 +47,7 @@ function poll(collector: Collector, n: number): void {
   collector.close(START_S + n, time)
 }
 
-/** Values per second of every metric of an object in [from, to), told from the start. */
+/** Returns values per second of every metric of an object in [from, to), relative to the start. */
 function seconds(directory: string, writer: ArchiveWriter, name: string, from: number, to: number): number[][] {
   const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
   const values = new Float64Array((to - from) * METRIC_COUNT)
@@ -62,7 +62,7 @@ function seconds(directory: string, writer: ArchiveWriter, name: string, from: n
 const every = (from: number, to: number, value: (n: number) => number) =>
   Array.from({ length: to - from }, (_, i) => value(from + i + 1))
 
-t.test('the four metrics answer as before, in every tier; of the others nothing is known', async (test) => {
+t.test('the four metrics answer as before, in every tier; the others are unknown', async (test) => {
   const directory = oldArchive(test)
   test.strictSame(await checkArchiveDirectory(directory), [])
   const writer = new ArchiveWriter(directory, START_S + OLD_S)
@@ -108,66 +108,63 @@ t.test('the four metrics answer as before, in every tier; of the others nothing 
   await writer.close()
 })
 
-t.test(
-  'it goes on: nothing is counted twice, and what was counted before anybody kept it is nobody’s',
-  async (test) => {
-    const directory = oldArchive(test)
-    let writer = new ArchiveWriter(directory, START_S + OLD_S)
-    let collector = new Collector(writer)
-    for (let n = OLD_S + 1; n <= OLD_S + 200; n++) poll(collector, n)
-    await writer.close()
-    // And once more, with counters that were kept: they are carried on with like the others.
-    writer = new ArchiveWriter(directory, START_S + OLD_S + 200)
-    collector = new Collector(writer)
-    for (let n = OLD_S + 201; n <= OLD_S + 400; n++) poll(collector, n)
+t.test('it continues: nothing is counted twice, and counts from before the first poll are dropped', async (test) => {
+  const directory = oldArchive(test)
+  let writer = new ArchiveWriter(directory, START_S + OLD_S)
+  let collector = new Collector(writer)
+  for (let n = OLD_S + 1; n <= OLD_S + 200; n++) poll(collector, n)
+  await writer.close()
+  // And once more, with stored counters: they are continued like the others.
+  writer = new ArchiveWriter(directory, START_S + OLD_S + 200)
+  collector = new Collector(writer)
+  for (let n = OLD_S + 201; n <= OLD_S + 400; n++) poll(collector, n)
 
-    const [from, to] = [OLD_S - 100, OLD_S + 400]
-    const later = (value: (n: number) => number) => (n: number) => (n > OLD_S + 1 ? value(n) : Number.NaN)
-    for (const name of ['fe', 's1', 'be']) {
-      const values = seconds(directory, writer, name, from, to)
-      test.strictSame(
-        values[1],
-        every(from, to, (n) => n),
-        `sessions of ${name}`,
-      )
-      test.strictSame(
-        values[3],
-        every(from, to, (n) => n * 1_000),
-        `bytes of ${name}`,
-      )
-      test.strictSame(
-        values[REQUESTS],
-        every(
-          from,
-          to,
-          later((n) => 2 * n),
-        ),
-        `requests of ${name}`,
-      )
-      const errors = name === 'fe' ? () => Number.NaN : later(() => 1)
-      test.strictSame(values[ERRORS], every(from, to, errors), `errors of ${name}`)
-      const sampled = (value: (n: number) => number) => (n: number) =>
-        name !== 'fe' && n > OLD_S ? value(n) : Number.NaN
-      test.strictSame(
-        values[QUEUE],
-        every(
-          from,
-          to,
-          sampled((n) => n % 5),
-        ),
-        `queue of ${name}`,
-      )
-      test.strictSame(
-        values[RESPONSE_TIME],
-        every(
-          from,
-          to,
-          sampled((n) => n % 900),
-        ),
-        `times of ${name}`,
-      )
-    }
-    test.strictSame(checkArchive(writer.databases), [], 'chunks with and without them')
-    await writer.close()
-  },
-)
+  const [from, to] = [OLD_S - 100, OLD_S + 400]
+  const later = (value: (n: number) => number) => (n: number) => (n > OLD_S + 1 ? value(n) : Number.NaN)
+  for (const name of ['fe', 's1', 'be']) {
+    const values = seconds(directory, writer, name, from, to)
+    test.strictSame(
+      values[1],
+      every(from, to, (n) => n),
+      `sessions of ${name}`,
+    )
+    test.strictSame(
+      values[3],
+      every(from, to, (n) => n * 1_000),
+      `bytes of ${name}`,
+    )
+    test.strictSame(
+      values[REQUESTS],
+      every(
+        from,
+        to,
+        later((n) => 2 * n),
+      ),
+      `requests of ${name}`,
+    )
+    const errors = name === 'fe' ? () => Number.NaN : later(() => 1)
+    test.strictSame(values[ERRORS], every(from, to, errors), `errors of ${name}`)
+    const sampled = (value: (n: number) => number) => (n: number) =>
+      name !== 'fe' && n > OLD_S ? value(n) : Number.NaN
+    test.strictSame(
+      values[QUEUE],
+      every(
+        from,
+        to,
+        sampled((n) => n % 5),
+      ),
+      `queue of ${name}`,
+    )
+    test.strictSame(
+      values[RESPONSE_TIME],
+      every(
+        from,
+        to,
+        sampled((n) => n % 900),
+      ),
+      `times of ${name}`,
+    )
+  }
+  test.strictSame(checkArchive(writer.databases), [], 'chunks with and without them')
+  await writer.close()
+})

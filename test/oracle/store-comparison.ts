@@ -1,4 +1,4 @@
-/** Compares what a reader answers with the reference model, bucket by bucket and bit by bit. */
+/** Compares the answers of a reader with the reference model, bucket by bucket and bit by bit. */
 import { consolidateBase, consolidatePoints, Points } from '../../storage/archive/consolidate.ts'
 import type { ArchiveReader } from '../../storage/archive/reader.ts'
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
@@ -29,7 +29,7 @@ export function readTier(reader: ArchiveReader, tier: number, place: ReadableObj
 const bucketText = ({ count, sum, minimum, maximum }: Points, at: number) =>
   JSON.stringify([count[at], sum[at], minimum[at], maximum[at]])
 
-/** Throws unless both hold the same buckets; answers how many columns that were. */
+/** Throws unless both hold the same buckets; returns the number of columns. */
 export function insistSame(what: string, got: Points, wanted: Points): number {
   if (got.n !== wanted.n) throw new Error(`${what}: ${got.n} buckets instead of ${wanted.n}`)
   const size = got.n * METRIC_COUNT
@@ -58,7 +58,7 @@ export function modelPoints(model: ReferenceModel, name: string, from: number, t
   return points
 }
 
-/** The average lies between minimum and maximum wherever something is known. */
+/** The average lies between minimum and maximum wherever a value is known. */
 export function insistOrder(what: string, { n, count, sum, minimum, maximum }: Points): void {
   for (let at = 0; at < n * METRIC_COUNT; at += 1) {
     const known = count[at] ?? 0
@@ -80,7 +80,7 @@ export interface Window {
 
 const titleOf = ({ tier, place, from, to }: Window) => `${tierAt(tier).name} of ${place.name}, ${from} to ${to}`
 
-/** The window as the model has it; answers the columns compared. */
+/** Compares the window with the model; returns the number of compared columns. */
 export function compareWithModel(reader: ArchiveReader, model: ReferenceModel, window: Window): number {
   const { tier, place, from, to } = window
   const got = readTier(reader, tier, place, from, to)
@@ -88,7 +88,7 @@ export function compareWithModel(reader: ArchiveReader, model: ReferenceModel, w
   return insistSame(titleOf(window), got, modelPoints(model, place.name, from, to, tierAt(tier).step_s))
 }
 
-/** A window is what its two parts are, wherever it is cut. */
+/** A window equals its two parts, wherever it is cut. */
 export function compareParts(reader: ArchiveReader, window: Window, cut: number): number {
   const { tier, place, from, to } = window
   const whole = readTier(reader, tier, place, from, to)
@@ -113,7 +113,7 @@ export function compareParts(reader: ArchiveReader, window: Window, cut: number)
   return insistSame(`${titleOf(window)}, cut at ${cut}`, joined, whole)
 }
 
-/** A coarse tier is what any finer one makes of the same window. */
+/** A coarse tier equals the consolidation of any finer one over the same window. */
 export function compareTiers(reader: ArchiveReader, window: Window, finer: number): number {
   const { tier, place, from, to } = window
   const source = readTier(reader, finer, place, from, to)

@@ -4,16 +4,16 @@ import type { Finished } from '../system/debian-tree.ts'
 import { buildPackage } from '../system/fulcrum-package.ts'
 import { startGuest } from './guest.ts'
 
-/** What a guest needs for things that take it a second elsewhere. */
+/** Time for operations that take a second elsewhere. */
 const PATIENCE_MS = 300_000
-/** Who stops waiting for an apply is refused by the next one while it goes on. */
+/** While an apply runs, a caller that stopped waiting for it is refused the next one. */
 const ANSWER_S = 300
 
-/** The version that is installed. */
+/** The installed version. */
 export const VERSION = '0.1.0~1'
 
 /**
- * A guest with the package of this working copy, and its administrator logged in. `fill` brings more in /srv/payload.
+ * A guest with the package of this working copy, and its administrator logged in. `fill` adds files to /srv/payload.
  */
 export async function startApplianceGuest(test: Test, fill?: (folder: string) => Promise<void>) {
   const guest = await startGuest(async (folder) => {
@@ -28,7 +28,7 @@ export async function startApplianceGuest(test: Test, fill?: (folder: string) =>
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   if (installed.exitCode !== 0) throw new Error(`not installed: ${installed.stderr}${await journal()}`)
   const api = apiClient((...argv) => guest.run(...argv), undefined, ANSWER_S)
-  // On a slow guest the unit is started more than once before it answers; the password is there when it has begun.
+  // On a slow guest the unit is started more than once before it answers; the password exists from its first start on.
   const logIn = async () => {
     const password = (firstPassword ||= await output('cat', '/var/lib/fulcrum/first-password'))
     const { status, data, text } = await api.logIn('admin@localhost', password)

@@ -16,34 +16,34 @@ import { inDisk, payloadDisk } from './guest-image.ts'
 import { type Guest, guestObstacle, startMachine } from './guest.ts'
 
 /**
- * Two appliances and a witness with kernels, disks, cards, clocks and power of their own, installed from the package.
- * The appliances have two networks: `site`, in which members talk to each other, and `lan`, with floating IPs. The
+ * Two appliances and a witness with their own kernels, disks, network interfaces, clocks and power, installed from the
+ * package. The appliances have two networks: `site`, in which members communicate, and `lan`, with floating IPs. The
  * witness is at the far end of a long cable that begins in `site`.
  */
 
 const NETWORKS = { site: '10.77.0', lan: '10.79.0' } as const
 type Network = keyof typeof NETWORKS
 const NETWORK_NAMES = Object.keys(NETWORKS) as readonly Network[]
-/** What is sent to the witness takes so long, and its answer as well. */
+/** Delay of packets to the witness, and of its answers. */
 export const DELAY_MS = 50
 export const LAN = NETWORKS.lan
 export const FLOATING = `${LAN}.100`
 /** A web server in `lan`. */
 export const ORIGIN = { ip: `${LAN}.254`, port: 8090 } as const
 const ORIGIN_PROGRAM = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(${ORIGIN.port}, '${ORIGIN.ip}')`
-/** Three machines share the two of a small host: more in each of them would only wait for one another. */
+/** Three machines share the two processors of a small host: with more, each would only wait for the others. */
 const PROCESSORS = 1
 const MEMORY_MIB = 1024
-/** The longest that an answer to one request is waited for. */
+/** Longest wait for the answer to one request. */
 const ANSWER_S = 300
-/** Three of them beside other work take minutes for what takes a second elsewhere. */
+/** Three of them beside other work take minutes for operations that take a second elsewhere. */
 const PATIENCE_MS = 600_000
 
 const LOOK_EVERY_MS = 2_000
 
 const programs = await etcdPrograms()
 
-/** Why there can be none. */
+/** Returns why no site can be started. */
 export const siteObstacle = async (): Promise<string | undefined> =>
   guestObstacle() ??
   cableObstacle ??
@@ -55,7 +55,7 @@ export const soon = (what: string, isSo: () => Promise<boolean>) =>
     what,
     async () => {
       if (await isSo()) return true
-      // Each look takes the processor from what is waited for, for longer than elsewhere.
+      // Each look takes the processor from the awaited operation, for longer than elsewhere.
       await sleep(LOOK_EVERY_MS)
       return false
     },
@@ -72,7 +72,7 @@ interface Machine {
 
 export interface Appliance extends Machine, Node {
   readonly id: string
-  /** Another client, which waits for answers so long. */
+  /** Another client, with this patience for answers. */
   client(patience_s: number): ApiClient
   /** Whether its kernel has the floating IP. */
   holds(): Promise<boolean>
@@ -82,11 +82,11 @@ const networkFile = (eth: string, address: string) =>
   `printf '[Match]\\nName=${eth}\\n[Network]\\nAddress=${address}/24\\nLinkLocalAddressing=no\\n' ` +
   `> /etc/systemd/network/20-${eth}.network`
 
-/** An emulated machine is ten and more times as slow: what etcd waits for by itself, 0.1 and 1 s, is over too often. */
+/** An emulated machine is ten and more times as slow: etcd's default timers, 0.1 and 1 s, expire too often. */
 const ETCD_TIMERS = '[Service]\\nEnvironment=ETCD_HEARTBEAT_INTERVAL=500 ETCD_ELECTION_TIMEOUT=5000\\n'
 const ETCD_SETTINGS = '/etc/systemd/system/fulcrum-etcd.service.d'
 
-/** Nothing has run of what this installs; the first boot starts it, as of an image that somebody makes. */
+/** Commands that install the package without running it; the first boot starts it, as with a prepared image. */
 const installation = (name: string, addresses: readonly string[], settings: string) =>
   [
     `dpkg --install /mnt/fulcrum_${VERSION}_amd64.deb`,
@@ -108,7 +108,7 @@ const runIn =
       })
     })
 
-/** All three run, and the nodes have their first administrator logged in; nobody is in a cluster. */
+/** All three run, and the nodes have their first administrator logged in; none is in a cluster. */
 export async function startSite(t: Test) {
   if (typeof programs === 'string') throw new Error(programs)
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-site-'))
@@ -185,7 +185,7 @@ export async function startSite(t: Test) {
     witness,
     /** The cable to the witness. */
     uplink: (state: 'up' | 'down') => space.ip(`link set wan ${state}`),
-    /** Whether somebody in `lan` is answered at the floating IP. */
+    /** Whether a client in `lan` gets an answer at the floating IP. */
     isServed: async () => (await runIn(space)('curl', '-s', '-m', '5', `http://${FLOATING}/`)).stdout === 'origin',
   }
 }

@@ -4,14 +4,17 @@ import type { ApiClient } from '../system/api-client.ts'
 import { done, form, join, seenBy, whole } from '../system/site-machines.ts'
 import { type Appliance, DELAY_MS, FLOATING, LAN, ORIGIN, siteObstacle, soon, startSite } from './cluster-site.ts'
 
-/** A pair and a witness of three machines, whose power, cards and clocks fail one after the other under edits. */
+/**
+ * A pair and a witness on three machines, whose power, network interfaces and clocks fail one after another under
+ * edits.
+ */
 
 const EDITS = 10
-/** Before a failure, and behind it. */
+/** Edits before a failure, and after it. */
 const SOME = 5
-/** An edit that the power took away is answered by nobody. */
+/** An edit that was lost with the power gets no answer. */
 const EDIT_S = 30
-/** Emulated machines stand still for longer than the 0.6 s that this is by itself now and then. */
+/** Emulated machines now and then stall for longer than the resulting default of 0.6 s. */
 const ADVERT_INTERVAL_S = 1
 
 t.setTimeout(1_800_000)
@@ -22,13 +25,13 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
   const { left, right, witness, uplink, isServed } = await startSite(t)
   const nodes = [left, right] as const
   let fip = ''
-  /** The one whose power was cut. */
+  /** The node whose power was cut. */
   let gone: Appliance = left
   const otherThan = (node: Appliance) => (node === left ? right : left)
   /** Names of all edits that were answered. */
   const answered = new Set<string>()
   let edits = 0
-  /** Whether it was answered. Each has a name of its own, also one that is sent instead of another one. */
+  /** Returns whether it was answered. Each edit has a unique name, also one that replaces another. */
   const edit = async (api: ApiClient) => {
     const name = `edit ${(edits += 1)}`
     const { status } = await api.request('POST', '/ipvsDirector/rips', { name, ip: '192.0.2.1', port: 80 })
@@ -43,12 +46,12 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
   }
   const hasAll = async (t: Test, ...those: readonly Appliance[]) => {
     for (const node of those) {
-      // A majority has what was answered; the others hear of it.
+      // A majority has the answered edits; the others learn of them.
       await soon(`what was edited, on ${node.name}`, async () => (await missingAt(node)).length === 0)
       t.same(await missingAt(node), [], `${answered.size} answered edits are there on ${node.name}`)
     }
   }
-  /** What elections refuse is sent again. */
+  /** Repeats requests that are refused during elections. */
   const sent = async (method: string, path: string, body?: object) => {
     let answer = { status: 0, text: '', data: undefined as unknown }
     await soon(`answer to ${method} ${path}`, async () => {
@@ -67,16 +70,16 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
       const seen = (await seenBy(node))?.witness
       return seen?.isVoter === true && seen.state === state
     })
-  /** All three vote and are reached, which an election may interrupt for a moment, and nobody has taken over. */
+  /** All three vote and are reached, which an election may interrupt for a moment, and no node has taken over. */
   const isWhole = async (t: Test, node: Appliance) => {
     let seen: Awaited<ReturnType<typeof seenBy>>
     await soon(`a whole cluster, by ${node.name}`, async () => {
       seen = await seenBy(node)
       return seen?.quorum === true && seen.spareVotes === 1
     })
-    t.match(seen, { epoch: 1 }, 'nobody has taken over')
+    t.match(seen, { epoch: 1 }, 'no node has taken over')
   }
-  /** The node that leads; the witness hands that on. */
+  /** The leading node; the witness hands leadership on. */
   const leader = async () => {
     let leads: Appliance | undefined
     await soon('a node that leads', async () => {
@@ -86,7 +89,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     })
     return leads as Appliance
   }
-  /** Edits at these nodes, at each one after the other, while `fail` is done; then until `goesOn` has answered some. */
+  /** Edits at these nodes, one after another, while `fail` is carried out; then until `goesOn` has answered some. */
   const underEdits = async (
     t: Test,
     what: string,
@@ -96,7 +99,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
   ) => {
     let isOn = true
     let failed_ms = Infinity
-    /** When edits at `goesOn` were answered that had been sent after the failure. */
+    /** Times at which `goesOn` answered edits that were sent after the failure. */
     const since_ms: number[] = []
     const counts = new Map(at.map((node) => [node, 0]))
     const write = async (node: Appliance) => {
@@ -122,7 +125,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     )
   }
 
-  await t.test('they become a cluster, as it is written', async (t) => {
+  await t.test('they become a cluster, as documented', async (t) => {
     await form(left, left.name)
     await join(right, right.name, left)
     await whole(left, 2)
@@ -159,8 +162,8 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     await hasAll(t, ...nodes)
   })
 
-  await t.test('a floating IP is at one of them', async (t) => {
-    // Each is asked itself: a node that is slow to tell another one what its cards are counts as away.
+  await t.test('one of them has a floating IP', async (t) => {
+    // Each is asked itself: a node that reports its network interfaces late to another counts as away.
     const cardOf = async (node: Appliance) =>
       ((await done(node, 'GET', `/${node.id}/interfaces`)) as { id: string; name: string }[]).find(
         ({ name }) => name === 'eth2',
@@ -189,12 +192,12 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     t.ok(await gone.holds(), `${gone.name} leads and has the address`)
     await underEdits(t, 'power cut', nodes, stays, () => gone.guest.cutPower())
     await hasAll(t, stays)
-    t.match(await seenBy(stays), { quorum: true, epoch: 1, spareVotes: 0 }, 'nobody has taken over')
+    t.match(await seenBy(stays), { quorum: true, epoch: 1, spareVotes: 0 }, 'no node has taken over')
     await soon('the address at the other one', () => stays.holds())
     await soon('traffic', isServed)
   })
 
-  await t.test('it has power again, and everything', async (t) => {
+  await t.test('it has power again, and all edits', async (t) => {
     const stays = otherThan(gone)
     await gone.guest.powerOn()
     await whole(stays, 2)
@@ -205,7 +208,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     t.same([await gone.holds(), await stays.holds()], [false, true], 'the address stays where it is')
   })
 
-  await t.test('a cable of the service network is pulled: the address moves, and edits go on', async (t) => {
+  await t.test('a cable of the service network is pulled: the address moves, and edits continue', async (t) => {
     const holder = otherThan(gone)
     await underEdits(t, 'service cable', nodes, holder, () => holder.guest.cable(2, 'off'))
     await soon('the address at the other one', () => gone.holds())
@@ -214,7 +217,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     await hasAll(t, ...nodes)
   })
 
-  await t.test('a cable of the cluster is pulled: the other one and the witness go on', async (t) => {
+  await t.test('a cable of the cluster is pulled: the other node and the witness continue', async (t) => {
     const cut = await leader()
     const stays = otherThan(cut)
     await underEdits(t, 'cluster cable', nodes, stays, () => cut.guest.cable(1, 'off'))
@@ -226,10 +229,10 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     await isWhole(t, cut)
   })
 
-  await t.test('a clock is set by an hour, forward and back', async (t) => {
+  await t.test('a clock is set forward and back by an hour', async (t) => {
     for (const by of ['+1 hour', '-1 hour'] as const) {
       await underEdits(t, `clock ${by}`, [right], right, () => left.shell(`date -s '${by}'`))
-      // An hour later no token is good any more.
+      // An hour later all tokens have expired.
       await logIn(left)
       await soon('an edit there', () => edit(left.api))
       await whole(right, 2)

@@ -11,7 +11,7 @@ import { until } from '../system/api-client.ts'
 import { guestObstacle, startGuest } from './guest.ts'
 import { labPrograms } from './l4-lab.ts'
 
-/** Two directors, each with a table of its own in the kernel, and a link that is theirs alone. */
+/** Two directors, each with its own table in the kernel, and a dedicated link between them. */
 
 const VIP = '10.8.0.100'
 const FOLDER = '/run/l4'
@@ -59,7 +59,7 @@ const group: IpGroup = {
   assignedInterfaces: NODES.map((nodeId) => ({ nodeId, interfaceId: SYNC0 })),
 }
 
-/** What the driver writes for a node, with what its interface is called there. */
+/** The driver's configuration of a node, with the interface names of this lab. */
 function configOf(nodeId: string, connectionSync: boolean): string {
   const view = viewOf({
     realServers: ['21', '22'].map((last) => realServer(`r${last}`, { ip: `10.8.0.${last}`, port: 80 })),
@@ -112,13 +112,13 @@ async function startSite(t: Test) {
       await soon('its table', async () => (await inside(node, 'ipvsadm', '--list', '--numeric')).includes(`${VIP}:80`))
     },
     daemons: (node: string) => inside(node, 'ipvsadm', '--list', '--daemon'),
-    /** Neighbours hear of it at once. */
+    /** Neighbours learn of it at once. */
     moveTo: async (node: string, from?: string) => {
       if (from !== undefined) await must('ip', '-n', from, 'addr', 'del', `${VIP}/32`, 'dev', 'lan0')
       await must('ip', '-n', node, 'addr', 'add', `${VIP}/32`, 'dev', 'lan0')
       await inside(node, 'arping', '-q', '-U', '-c', '2', '-I', 'lan0', VIP)
     },
-    /** A connection that asks on and on; tells what became of it. */
+    /** A connection with repeated requests; returns its outcome. */
     hold: async (name: string) => {
       const file = `${FOLDER}/${name}`
       await unit(name, 'cli', NODE, CLIENT, 'hold', VIP, '80', file, '100')
@@ -137,7 +137,7 @@ t.setTimeout(1_200_000)
 t.test('connections of Layer 4 after a failover', { skip: guestObstacle() ?? false }, async (t) => {
   const { guest, must, inside, soon, configure, keepalived, daemons, moveTo, hold } = await startSite(t)
 
-  await t.test('every node tells the others and listens', async (t) => {
+  await t.test('every node sends to the others and listens', async (t) => {
     for (const node of NODES) {
       await keepalived(node, 'synced')
       const text = await daemons(node)
@@ -147,7 +147,7 @@ t.test('connections of Layer 4 after a failover', { skip: guestObstacle() ?? fal
     }
   })
 
-  await t.test('a connection goes on, there and back', async (t) => {
+  await t.test('a connection survives, there and back', async (t) => {
     await moveTo('dir1')
     const state = await hold('held')
     const { server } = await state()
@@ -165,7 +165,7 @@ t.test('connections of Layer 4 after a failover', { skip: guestObstacle() ?? fal
     await must('systemctl', 'stop', 'held')
   })
 
-  await t.test('where nodes tell each other nothing it ends', async (t) => {
+  await t.test('without synchronisation it ends', async (t) => {
     for (const node of NODES) {
       await must('systemctl', 'stop', `keepalived-${node}`)
       t.notMatch(await daemons(node), /sync daemon/, 'they end with keepalived')
@@ -178,8 +178,8 @@ t.test('connections of Layer 4 after a failover', { skip: guestObstacle() ?? fal
     t.equal((await state()).ended, 'closed')
   })
 
-  await t.test('a reload begins it, and what the driver does behind one ends it', async (t) => {
-    /** As the driver has it: keepalived makes this file when it has read the configuration. */
+  await t.test("a reload begins it, and the driver's steps after a reload end it", async (t) => {
+    /** As the driver does it: keepalived creates this file when it has read the configuration. */
     const reload = async (kind: Kind, behind: readonly (readonly string[])[] = []) => {
       const loaded = `${WEIGHTS_FOLDER}/${loadedName(configOf('dir1', kind === 'synced'))}`
       await must('rm', '-f', loaded)

@@ -17,9 +17,9 @@ import { payloadDisk } from './guest-image.ts'
 import { type Guest, startMachine } from './guest.ts'
 
 /**
- * Two directors with kernels, disks, cards and power of their own: what the drivers write, the unit of floating IPs and
- * Debian's keepalived. Networks: `lan` with the clients and a real server, `sync` between the two kernels. There is no
- * daemon and no etcd, which would take the processors from what is measured.
+ * Two directors with their own kernels, disks, network interfaces and power: the files of the drivers, the unit of
+ * floating IPs and Debian's keepalived. Networks: `lan` with the clients and a real server, `sync` between the two
+ * kernels. There is no daemon and no etcd, which would take the processors from the measured programs.
  */
 
 const NETWORKS = { lan: '10.79.0', sync: '10.77.0' } as const
@@ -29,11 +29,11 @@ const IDS = ['lb1', 'lb2'] as const
 type Id = (typeof IDS)[number]
 const UNIT = new URL('../../systemd/fulcrum-vrrp.service', import.meta.url)
 const MEMORY_MIB = 512
-/** An emulated machine beside other work takes minutes for what takes seconds elsewhere. */
+/** An emulated machine beside other work takes minutes for operations that take seconds elsewhere. */
 const PATIENCE_MS = 300_000
-/** Emulated machines stand still for longer than the 0.6 s that this is by itself now and then. */
+/** Emulated machines now and then stall for longer than the resulting default of 0.6 s. */
 const ADVERT_INTERVAL_S = 1
-/** The last one is asked over HTTP. */
+/** The last one serves HTTP. */
 const PORTS = [2222, 8090, 8088] as const
 
 export const FLOATING = `${NETWORKS.lan}.100`
@@ -45,9 +45,9 @@ export interface Director {
   /** Its port in the network of the clients. */
   readonly port: string
   shell(script: string): Promise<string>
-  /** Starts what serves, as after a boot. */
+  /** Starts the serving programs, as after a boot. */
   serve(): Promise<void>
-  /** Lets it give its addresses away, or have them. */
+  /** Lets it have its addresses, or makes it give them away. */
   may(have: boolean): Promise<void>
   holds(): Promise<boolean>
 }
@@ -81,7 +81,7 @@ const VIEW = viewOf({
   ),
 })
 
-/** All that the drivers write on this node, by path; its second card is eth1. */
+/** All files of the drivers on this node, by path; its second network interface is eth1. */
 function filesOf(id: Id): ReadonlyMap<string, string> {
   const names = new Map(NAMES.map((network, at) => [cardOf(id, network), `eth${at + 1}`]))
   const drivers: readonly Driver[] = [keepalivedDriver(id), vrrpDriver(id, () => IDS)]
@@ -129,7 +129,7 @@ async function start(t: Test, space: Namespace, folder: string, name: Id): Promi
     return stdout.trim()
   }
   const files = filesOf(name)
-  // Its own state, and that of all that moves together.
+  // Its own state, and that of all addresses that move together.
   const states = [...new Set([...files.values()].flatMap((text) => [...text.matchAll(/\/run\/fulcrum-vrrp\/(\S+)"/g)]))]
     .map(([, state = '']) => state)
     .filter((state) => !state.startsWith('keepalived'))

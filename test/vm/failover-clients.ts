@@ -10,16 +10,16 @@ import { cable, type Namespace, namespace } from '../system/network-namespace.ts
 import { FLOATING, REAL_SERVER, soon } from './directors.ts'
 import { startSshd } from './ssh-session.ts'
 
-/** What goes on while machines fail: a session of SSH, a download, and questions over HTTP. */
+/** Traffic while machines fail: an SSH session, a download, and HTTP requests. */
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const [SERVER, DOWNLOADS] = ['l4-server.mjs', 'download-server.mjs'].map(pathOf)
 const ASKS = pathOf('../labs/vrrp-client.ts')
 const ASK_EVERY_MS = 50
-/** Emulated machines are late with many an answer. */
+/** Emulated machines often answer late. */
 const ANSWER_MS = 5_000
 
-/** A program of Node in a namespace, which ends with the test. */
+/** A Node program in a namespace, which ends with the test. */
 function run(test: Test, space: Namespace, program: string | undefined, ...args: readonly string[]): ChildProcess {
   const argv = [`--net=/run/netns/${space.name}`, process.execPath, '--no-warnings', program ?? '', ...args]
   const child = spawn('nsenter', argv, { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -28,7 +28,7 @@ function run(test: Test, space: Namespace, program: string | undefined, ...args:
   return child
 }
 
-/** A real server in the network of the clients, which answers them itself; the directors only send it their packets. */
+/** A real server in the clients' network, which answers them directly; the directors only send it their packets. */
 export async function startClients(test: Test, space: Namespace) {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-failover-'))
   test.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -45,7 +45,7 @@ export async function startClients(test: Test, space: Namespace) {
   await soon('its servers', async () => (await listening()).size === 3)
 
   return {
-    /** A login by SSH with a question and its answer ten times a second, as somebody who types. */
+    /** An SSH login with a line and its echo ten times a second, like a user who types. */
     session: () => session(space),
     download() {
       const enter = `--net=/run/netns/${space.name}`
@@ -54,7 +54,7 @@ export async function startClients(test: Test, space: Namespace) {
       const ended = once(child, 'exit')
       return {
         bytes: () => statSync(received, { throwIfNoEntry: false })?.size ?? 0,
-        /** Tells how it has ended, and whether each byte is what and where it should be. */
+        /** Returns how it has ended, and whether each byte is correct and in its place. */
         async end() {
           writeFileSync(finish, '')
           const [exitCode] = await ended
@@ -65,7 +65,7 @@ export async function startClients(test: Test, space: Namespace) {
         },
       }
     },
-    /** Asks over HTTP until `work` is done. */
+    /** Sends HTTP requests until `work` is done. */
     async gap(work: () => Promise<void>) {
       const asking = run(test, space, ASKS, `http://${FLOATING}:8088/`, String(ASK_EVERY_MS), String(ANSWER_MS))
       if (asking.stdout === null) throw new Error('it has no output')

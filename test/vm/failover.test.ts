@@ -5,7 +5,7 @@ import { type Director, soon, startDirectors } from './directors.ts'
 import { startClients } from './failover-clients.ts'
 import { guestObstacle } from './guest.ts'
 
-/** What clients of Layer 4 see of a floating IP that goes to another machine, each with a kernel of its own. */
+/** Clients of Layer 4 while a floating IP moves to another machine, each with its own kernel. */
 
 const SOME = 20
 
@@ -18,7 +18,7 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
   const download = clients.download()
   const goesOn = async (t: Test, what: string, to: Director, begin: () => Promise<unknown>) => {
     const { longest_ms, answers, failed } = await clients.gap(async () => {
-      // Linux takes no other answer for an address within a second of the one before.
+      // Linux ignores another answer for an address within a second of the previous one.
       await sleep(1_500)
       await begin()
       await soon(`the address at ${to.name}`, () => to.holds())
@@ -27,7 +27,7 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
       await soon(`answers through ${to.name}`, isOn)
     })
     t.comment(`${what}: HTTP ${Math.round(longest_ms)} ms without an answer, ${failed} of ${answers + failed} failed`)
-    t.equal(session.ended(), '', 'the session goes on')
+    t.equal(session.ended(), '', 'the session is still open')
   }
   await soon('answers', async () => session.answered() > SOME && download.bytes() > 0)
 
@@ -37,7 +37,7 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
     t.notOk(await left.holds(), 'it stays where it is')
   })
 
-  await t.test('one of two cards is cut off, and does not notice', async (t) => {
+  await t.test('one of two network interfaces is cut off, without noticing', async (t) => {
     await goesOn(t, 'card cut off', left, () => space.ip(`link set ${right.port} nomaster`))
     await space.ip(`link set ${right.port} master lan`)
     await soon('one of them', async () => (await left.holds()) !== (await right.holds()))
@@ -48,7 +48,7 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
     await right.may(true)
   })
 
-  await t.test('the cable of one of two cards is pulled', async (t) => {
+  await t.test('the cable of one of two network interfaces is pulled', async (t) => {
     await goesOn(t, 'cable pulled', right, () => left.guest.cable(1, 'off'))
     await left.guest.cable(1, 'on')
   })
@@ -61,7 +61,7 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
       }
   })
 
-  await t.test('the power of the one that has the address is cut', async (t) => {
+  await t.test('the power of the holder of the address is cut', async (t) => {
     const known = () => left.shell('ipvsadm -Lnc')
     await soon('what the other knows', async () => (await known()).includes('ESTABLISHED'))
     await goesOn(t, 'power cut', left, () => right.guest.cutPower())

@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { debianTree, finished, testCache } from '../system/debian-tree.ts'
 
 const AGENT = fileURLToPath(new URL('guest-agent.mjs', import.meta.url))
-/** What the package brings for the initial file system. The emulator takes that from outside, so it is made here. */
+/** The package's files for the initial file system. The emulator reads that from outside, so it is built here. */
 const HOOK = readFileSync(new URL('../../systemd/initramfs-hook', import.meta.url), 'utf8')
 const HOOK_PATH = 'usr/share/initramfs-tools/hooks/fulcrum'
 const INITRAMFS = `set -e
@@ -61,11 +61,11 @@ const PACKAGES = [
 ] as const
 /** The emulator, of a Debian whose QEMU starts programs in the guest several times as fast as the one before. */
 const EMULATOR = { suite: 'trixie', packages: ['qemu-system-x86'] } as const
-/** The root and, beside it, room for snapshots of it. */
+/** The root and, beside it, space for snapshots of it. */
 const SIZE = { disk: '8G', root: '3G' } as const
-/** Where the first logical volume of a disk begins: LVM's own default, made certain. */
+/** Offset of the first logical volume of a disk: LVM's own default, set explicitly. */
 const OFFSET_BYTES = 1024 * 1024
-/** Nothing but this disk is looked at, and the kernel that runs this needs no device mapper. */
+/** Only this disk is scanned, and the kernel that runs this needs no device mapper. */
 const VOLUMES = `set -e
 root="$1"; size="$3"; disk=$(losetup --find --show "$2"); trap 'losetup --detach "$disk"' EXIT
 mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"; mount -t tmpfs tmpfs "$root/run"
@@ -75,7 +75,7 @@ in_root vgcreate vg0 "$disk"
 in_root lvcreate --driverloaded n --activate n --zero n --wipesignatures n --name root --size "$size" vg0
 `
 
-/** What makes a tree of packages a machine. By path. */
+/** Files that turn a tree of packages into a machine, by path. */
 const FILES: Readonly<Record<string, string>> = {
   '/etc/hostname': 'guest\n',
   '/etc/hosts': '127.0.0.1 localhost\n127.0.1.1 guest\n',
@@ -106,14 +106,14 @@ const MASKED = [
 export interface GuestImage {
   /** Root folder of the system that runs the emulator. */
   readonly emulator: string
-  /** Folder with the guest's disk, kernel and initial file system; nobody writes to them. */
+  /** Folder with the guest's disk, kernel and initial file system; never written to. */
   readonly folder: string
 }
 
-/** Root folder of what a guest is made of. Nobody changes it. */
+/** Root folder from which guests are made. It is never changed. */
 export const guestTree = (): Promise<string> => debianTree(SUITE, PACKAGES)
 
-/** Built once and kept under a name that its recipe decides. */
+/** Built once and stored under a name derived from its recipe. */
 export async function guestImage(): Promise<GuestImage> {
   const emulator = await debianTree(EMULATOR.suite, EMULATOR.packages)
   const recipe = JSON.stringify([SUITE, PACKAGES, SIZE, VOLUMES, FILES, ENABLED, MASKED, HOOK, INITRAMFS])
@@ -160,7 +160,7 @@ async function rootDisk(root: string, target: string): Promise<void> {
   await fileSystem(root, 'ROOT', SIZE.root, target, OFFSET_BYTES)
 }
 
-/** A disk of the guest with what `fill` puts into its folder, and with what answers the tests. */
+/** A disk of the guest with the files that `fill` writes, and the agent for the tests. */
 export async function payloadDisk(fill: (folder: string) => Promise<void>, target: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-payload-'))
   try {
@@ -183,18 +183,18 @@ chroot "$root" sh -ec "$script"
 umount -R "$root"; rmdir "$root"
 `
 
-/** Runs a script in the root of a disk, as when an image is made; it finds the files of a folder in /mnt. */
+/** Runs a script in the root of a disk, as when an image is built; it finds the files of a folder in /mnt. */
 export async function inDisk(disk: string, files: string, script: string): Promise<void> {
   await must('unshare', '-m', 'sh', '-c', IN_DISK, 'sh', disk, files, `${OFFSET_BYTES}`, script)
 }
 
-/** With the files of a folder; nothing is mounted for it. */
+/** Creates a file system with the files of a folder, without mounting anything. */
 async function fileSystem(folder: string, label: string, size: string, target: string, offset = 0): Promise<void> {
   const options = `offset=${offset},lazy_itable_init=1`
   await must('mke2fs', '-q', '-t', 'ext4', '-L', label, '-d', folder, '-E', options, target, size)
 }
 
-/** Answers what it printed. */
+/** Returns its output. */
 export async function must(program: string, ...args: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await finished(program, args)
   if (exitCode !== 0) throw new Error(`${program} failed: ${stderr.slice(-2000)}`)

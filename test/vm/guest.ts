@@ -9,26 +9,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Finished } from '../system/debian-tree.ts'
 import { guestImage, type GuestImage, must, payloadDisk } from './guest-image.ts'
 
-/** A Debian machine with a kernel, a clock and a power button of its own. What it writes is forgotten with it. */
+/** A Debian machine with its own kernel, clock and power button. Its writes are lost when it ends. */
 export interface Guest {
-  /** Runs a program inside; the answer holds what failed, it does not throw. */
+  /** Runs a program inside; a failure is in the result and is not thrown. */
   run(...argv: readonly string[]): Promise<Finished>
-  /** Names the time since the machine was started last. */
+  /** Identifies the time since the last start of the machine. */
   bootId(): Promise<string>
-  /** Returns when the machine is up again after that boot; who wanted it down asked for that. */
+  /** Resolves when the machine is up again after that boot; the caller has requested the restart. */
   upAgain(before: string): Promise<void>
-  /** Returns when the machine has switched itself off. */
+  /** Resolves when the machine has switched itself off. */
   off(): Promise<void>
-  /** What its kernel had not written is lost. For a machine with a disk of its own: the others forget everything. */
+  /** Data that its kernel had not written are lost. For a machine with its own disk: the others forget everything. */
   cutPower(): Promise<void>
-  /** Returns when it is up behind that. */
+  /** Resolves when it is up again. */
   powerOn(): Promise<void>
-  /** Pulls the cable of a card, or plugs it in; the card notices. */
+  /** Pulls the cable of a network interface, or plugs it in; the interface notices. */
   cable(card: number, state: 'on' | 'off'): Promise<void>
   stop(): Promise<void>
 }
 
-/** Of a machine of several: its disk is its own, and behind the first card, eth0, it has others. */
+/** One machine of several: it has its own disk, and network interfaces after the first, eth0. */
 export interface Hardware {
   readonly memory_mib: number
   readonly processors: number
@@ -37,13 +37,13 @@ export interface Hardware {
   /** A network namespace that has these ports. */
   readonly space: string
   readonly cards: readonly { readonly port: string; readonly mac: string }[]
-  /** Puts more on its disk before it starts. */
+  /** Adds to its disk before it starts. */
   readonly prepare?: (disk: string) => Promise<void>
 }
 
 const PROGRAMS = ['mmdebstrap', 'mke2fs', 'unshare', 'setpriv', 'chroot', 'systemctl', 'losetup', 'dpkg-deb'] as const
 const BOOT_MS_MAX = 600_000
-// The emulator runs in a Debian tree of its own; the folders that it needs are mounted where only it sees them.
+// The emulator runs in its own Debian tree; the folders that it needs are mounted where only it sees them.
 const IN_TREE = `set -e
 tree="$4"
 mount --bind "$1" "$tree/media"; mount --bind "$2" "$tree/mnt"; mount --bind "$3" "$tree/srv"
@@ -61,13 +61,13 @@ const MACHINE = [
   // A network that leads nowhere.
   '-netdev user,id=net0,restrict=on -device virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=',
 ]
-// By itself the kernel takes the emulated processors' counters for apart, and asks a device for the time, which is many
-// times as dear; they are the one of the machine that emulates them.
+// By default the kernel considers the emulated processors' counters unsynchronised, and reads the time from a device at
+// many times the cost; they are the counter of the emulating machine.
 const CLOCK = 'tsc=reliable clocksource=tsc'
 const KERNEL = `console=ttyS0 root=/dev/mapper/vg0-root rw quiet net.ifnames=0 mitigations=off ${CLOCK}`
 const EMULATOR = ['env', 'TMPDIR=/mnt', 'qemu-system-x86_64', '-append', KERNEL, ...MACHINE.join(' ').split(' ')]
 
-/** Why no guest can be started here, or undefined. */
+/** Returns why no guest can be started here, or undefined. */
 export function guestObstacle(): string | undefined {
   if (process.env['FULCRUM_TEST_VM'] === undefined) return 'takes minutes: npm run test:vm'
   if (process.getuid?.() !== 0) return 'needs root'
@@ -86,7 +86,7 @@ function isOnPath(program: string): boolean {
   })
 }
 
-/** With what `fill` puts into its folder as /srv/payload. */
+/** Starts a guest with the files that `fill` writes in /srv/payload. */
 export async function startGuest(fill: (folder: string) => Promise<void>): Promise<Guest> {
   const image = await guestImage()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
@@ -99,7 +99,7 @@ export async function startGuest(fill: (folder: string) => Promise<void>): Promi
   return started(image, folder, undefined)
 }
 
-/** One of several, with a disk and cards of its own. */
+/** Starts one of several, with its own disk and network interfaces. */
 export async function startMachine(hardware: Hardware): Promise<Guest> {
   const image = await guestImage()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
@@ -155,7 +155,7 @@ async function started(image: GuestImage, folder: string, hardware: Hardware | u
   }
 }
 
-/** One command to the emulator, which is answered by its next prompt. */
+/** Sends one command to the emulator, whose next prompt is the answer. */
 async function monitor(folder: string, command: string): Promise<void> {
   const socket = connect(join(folder, 'monitor'))
   const prompt = async () => {
@@ -170,7 +170,7 @@ async function monitor(folder: string, command: string): Promise<void> {
   }
 }
 
-/** The end of what the machine said on its console. */
+/** The end of the machine's console output. */
 function tail(folder: string): string {
   const log = join(folder, 'console.log')
   return existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
@@ -213,7 +213,7 @@ class Agent {
       this.#waiting.get(id)?.(finished)
       this.#waiting.delete(id)
     })
-    // The end of the emulator; who waits runs into a deadline.
+    // The emulator has ended; a waiting caller reaches its deadline.
     for (const stream of [socket, lines]) stream.on('error', () => undefined)
   }
 
@@ -225,14 +225,14 @@ class Agent {
         await once(socket, 'connect')
         return new Agent(socket)
       } catch {
-        // The emulator makes the socket first, and listens a moment later.
+        // The emulator creates the socket first, and listens a moment later.
         await sleep(100)
       }
     }
     throw new Error('the emulator does not run')
   }
 
-  /** While the guest is down the question waits for it, unless `limit_ms` ends that. */
+  /** While the guest is down the request waits for it, unless `limit_ms` ends that. */
   run(argv: readonly string[], limit_ms?: number): Promise<Finished> {
     const id = (this.#last += 1)
     return new Promise((resolve, reject) => {
@@ -256,7 +256,7 @@ class Agent {
     )
   }
 
-  /** Once its start-up jobs are done; of another boot than `before`. */
+  /** Resolves once its start-up jobs are done; of another boot than `before`. */
   async booted(before?: string): Promise<void> {
     const deadline = performance.now() + BOOT_MS_MAX
     while (performance.now() < deadline) {

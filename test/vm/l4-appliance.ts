@@ -27,7 +27,7 @@ export async function startLayer4(t: Test) {
   }
   let made = 0
   const rip = (name: string, family = 4) => rips[`${name}-${family}`] ?? ''
-  /** A backend and its frontend, applied; `gone` takes both away with the next apply. */
+  /** Creates and applies a backend and its frontend; `gone` removes both with the next apply. */
   const serve = async (frontend: object, backend: object = {}, family: 4 | 6 = 4) => {
     const reals = SERVERS.map((name) => ({ ripId: rip(name, family) }))
     const quiet = { healthCheck: { type: 'none' }, scheduler: 'rr', reals }
@@ -44,7 +44,7 @@ export async function startLayer4(t: Test) {
   const changeRip = (name: string, verb: 'drain' | 'halt' | 'online') =>
     send('PUT', `/ipvsDirector/rips/${rip(name)}/${verb}`)
 
-  /** A service that stays in the kernel's table goes on counting, whichever frontend it now belongs to. */
+  /** A service that stays in the kernel's table continues to count, whichever frontend it now belongs to. */
   const counted = async (frontendId: string) => {
     await pause(COUNTED_MS)
     const figures = (await send('GET', `/ipvsDirector/stats/frontends/${frontendId}`)) as Record<string, number | null>

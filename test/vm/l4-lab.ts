@@ -11,7 +11,7 @@ const NODE = '/srv/payload/node'
 const FOLDER = '/run/l4'
 export const CLIENTS = ['cli1', 'cli2', 'cli3'] as const
 export const SERVERS = ['rs1', 'rs2', 'rs3'] as const
-/** Addresses of the service: the director has them, the real servers as well without telling anybody. */
+/** Addresses of the service: the director has them, and the real servers as well without announcing them. */
 export const VIP = { 4: '10.8.0.100', 6: 'fd08::100' } as const
 export const serverIp = (name: (typeof SERVERS)[number], family: 4 | 6 = 4): string =>
   `${family === 4 ? '10.9.0.' : 'fd09::'}2${name.slice(2)}`
@@ -21,7 +21,7 @@ export const HEALTH_PORT = 8088
 const PORTS = ['80', '81', '8000', '8001', '8002', '53', `${HEALTH_PORT + 1}`]
 
 // Replies of address translation go through the director, by the rule for their source; those of the service's own
-// address leave by the interface in the clients' network.
+// address leave through the interface in the clients' network.
 const NETWORK = `set -e
 modprobe -a ip_vs ipip ip6_tunnel
 port() {
@@ -84,7 +84,7 @@ export async function startLab({ guest, output }: Machine) {
     if (exitCode !== 0) throw new Error(`${argv.slice(0, 6).join(' ')}: ${stderr}`)
     return stdout
   }
-  /** Answers the name of its unit. */
+  /** Returns the name of its unit. */
   const inBackground = async (namespace: string, ...argv: readonly string[]) => {
     const unit = `l4-${(units += 1)}`
     const inside = namespace === '' ? [] : ['ip', 'netns', 'exec', namespace]
@@ -105,7 +105,7 @@ export async function startLab({ guest, output }: Machine) {
   await must('sh', '-c', NETWORK)
   for (const name of SERVERS) await start(name)
 
-  /** How often each answer came: who serves, which client and which own address it sees, its port. */
+  /** Number of each answer: the server, the client and service address that it sees, its port. */
   const answers = async (client: string, times: number, host: string, port: number, protocol = 'tcp') => {
     const argv = [NODE, '/srv/payload/l4-client.mjs', 'count', protocol, `${times}`, host, `${port}`]
     return JSON.parse(await must('ip', 'netns', 'exec', client, ...argv)) as Readonly<Record<string, number>>
@@ -113,7 +113,7 @@ export async function startLab({ guest, output }: Machine) {
   return {
     start,
     stop: (name: string) => stopUnit(serving.get(name) ?? ''),
-    /** What /health of this server says. */
+    /** Sets the answer of /health of this server. */
     setSick: (name: string, isSick: boolean) => must(isSick ? 'touch' : 'rm', `${FOLDER}/${name}.sick`),
     answers,
     /** The same by the first word: the server, or why there was no answer. */
@@ -125,14 +125,14 @@ export async function startLab({ guest, output }: Machine) {
       }
       return shares
     },
-    /** Beginnings of connections that this client has sent again. */
+    /** Number of connection attempts that this client has repeated. */
     async begunAgain(client: string) {
       const [names = '', values = ''] = (await must('ip', 'netns', 'exec', client, 'cat', '/proc/net/netstat')).split(
         '\n',
       )
       return Number(values.split(' ')[names.split(' ').indexOf('TCPSynRetrans')])
     },
-    /** A connection that stays, and asks now and then (never, where `every_ms` is 0). */
+    /** A connection that stays open, with a request now and then (never, where `every_ms` is 0). */
     async hold(client: string, host: string, port: number, every_ms = 200) {
       const file = `${FOLDER}/held-${(units += 1)}`
       const argv = ['/srv/payload/l4-client.mjs', 'hold', host, `${port}`, file, `${every_ms}`]
@@ -145,7 +145,7 @@ export async function startLab({ guest, output }: Machine) {
       return {
         server: (await state())?.server ?? '',
         state,
-        /** Returns when questions that are asked from now on are answered. */
+        /** Resolves when requests sent from now on are answered. */
         async isAlive() {
           const before = (await state())?.answered ?? 0
           await until(
@@ -157,7 +157,7 @@ export async function startLab({ guest, output }: Machine) {
         end: () => stopUnit(unit),
       }
     },
-    /** What passes a device from now on, one line a packet, as tcpdump has it. */
+    /** Captures the packets of a device from now on, one line per packet, as tcpdump prints it. */
     async capture(namespace: string, device: string, filter: string) {
       const file = `${FOLDER}/capture-${(units += 1)}.pcap`
       const unit = await inBackground(

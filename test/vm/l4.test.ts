@@ -4,7 +4,7 @@ import { guestObstacle } from './guest.ts'
 import { startLayer4 } from './l4-appliance.ts'
 import { CLIENTS, clientIp, HEALTH_PORT, serverIp, SERVERS, VIP } from './l4-lab.ts'
 
-/** Layer 4 by the API, on a kernel that balances: what clients, real servers and the wire see. */
+/** Layer 4 through the API, on a kernel that balances: observed by clients, real servers and on the wire. */
 
 const TIMES = 120
 const TOLERANCE = 0.03 * TIMES
@@ -53,7 +53,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     }
   }
 
-  await t.test('a range of ports is one service by its mark', async (t) => {
+  await t.test('a range of ports is one service with its mark', async (t) => {
     const ripId = await api.create('/ipvsDirector/rips', { name: 'any port', ip: serverIp('rs1'), port: null })
     for (const forwarding of ['gate', 'masq'] as const) {
       const { gone } = await serve({ ports: '8000-8002', forwarding }, { reals: [{ ripId }] })
@@ -66,7 +66,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     }
   })
 
-  await t.test('weights: what each real server gets', async (t) => {
+  await t.test('weights: the share of each real server', async (t) => {
     for (const weights of [
       [3, 1, 0],
       [1, 1, 2],
@@ -85,7 +85,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     }
   })
 
-  await t.test('drain keeps connections and takes no new ones; halt takes the server out', async (t) => {
+  await t.test('drain keeps connections and accepts no new ones; halt takes the server out', async (t) => {
     const { gone } = await serve({})
     const held = await lab.hold('cli1', VIP[4], 80)
     await changeRip(held.server, 'drain')
@@ -103,7 +103,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     await gone()
   })
 
-  await t.test('persistence, and one entry of the stick table deleted', async (t) => {
+  await t.test('persistence, and one deleted entry of the stick table', async (t) => {
     const { id, gone } = await serve({}, { persistTimeout: 300 })
     const first = new Map<string, string>()
     for (const client of CLIENTS) {
@@ -126,7 +126,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     await send('DELETE', `/ipvsDirector/sticktable/${id}/${encodeURIComponent(old?.key ?? '')}`)
     t.equal(await entryOf('cli1'), undefined, 'the entry is gone')
     const servers = Object.keys(await lab.shares('cli1', 4, VIP[4], 80))
-    t.match(servers, [/^rs\d$/], 'stays anew')
+    t.match(servers, [/^rs\d$/], 'stays again')
     const fresh = await entryOf('cli1')
     t.ok(fresh !== undefined && fresh.mark !== old?.mark, 'chosen by the scheduler of another service')
     await held.isAlive()
@@ -139,11 +139,11 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     const masked = await serve({}, { persistTimeout: 300, persistMask: '255.255.255.0' })
     const all = new Set<string>()
     for (const client of CLIENTS) Object.keys(await lab.shares(client, 2, VIP[4], 80)).forEach((name) => all.add(name))
-    t.equal(all.size, 1, 'clients that the mask makes equal share one real server')
+    t.equal(all.size, 1, 'clients that are equal under the mask share one real server')
     await masked.gone()
   })
 
-  await t.test('counters are those of the wire', async (t) => {
+  await t.test('counters match the wire', async (t) => {
     for (const forwarding of ['masq', 'gate'] as const) {
       const { id, gone } = await serve({ forwarding })
       const before = await counted(id)
@@ -164,7 +164,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     }
   })
 
-  await t.test('a server that fails goes, comes back, and the fallback stands in', async () => {
+  await t.test('a server that fails is removed, comes back, and the fallback stands in', async () => {
     const script = `#!/bin/bash\nexec 3<>"/dev/tcp/$3/${HEALTH_PORT}" || exit 1\nprintf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3\nread -r _ status _ <&3\n[ "$status" = 200 ]\n`
     const own = await api.create('/healthchecks', { name: 'own', description: '', script, services: ['layer-4'] })
     const fallback = { ip: serverIp('rs3'), port: 80 }
@@ -174,7 +174,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
       { type: 'http', path: '/health', expect: '200', ...pace },
       { type: 'script', id: own, ...pace },
     ]
-    // A check that an emulator held up for a moment may take the server out once more.
+    // On an emulator a check that was delayed may take the server out once more.
     const servedBy = (name: string) =>
       soon(`${name} to serve`, async () => (await lab.shares('cli1', 2, VIP[4], 80))[name] === 2)
     for (const healthCheck of checks) {
@@ -196,7 +196,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
   await t.test('reloads under traffic lose nothing', async (t) => {
     const { id, backendId, gone } = await serve({})
     const before = await counted(id)
-    /** What the kernel itself says, by its own program. */
+    /** The kernel's own counters, read with its own program. */
     const kernelCounted = async () =>
       Number(/^TCP +\S+:80 +(\d+)/m.exec(await output('ipvsadm', '-Ln', '--stats', '--exact'))?.[1])
     const begunAgain = async () =>
@@ -205,7 +205,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     const held = await lab.hold('cli3', VIP[4], 80)
     const load = CLIENTS.slice(0, 2).map((client) => lab.shares(client, 400, VIP[4], 80))
     const leaving = SERVERS.find((name) => name !== held.server) ?? 'rs3'
-    // A server that goes takes what it has with it: whoever wants to lose nothing drains it first.
+    // A server that is removed loses its connections: without loss it has to be drained first.
     const drained = async () => {
       await changeRip(leaving, 'drain')
       await apply()
@@ -217,7 +217,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
       const stays = round % 2 === 1
       if (stays) await changeRip(leaving, 'online')
       else await drained()
-      // Another scheduler would leave the service without one for a moment: the kernel's own way.
+      // Another scheduler would leave the service without one for a moment: that is the kernel's way.
       const reals = SERVERS.filter((name) => stays || name !== leaving).map((name, at) => ({
         ripId: rip(name),
         weight: 1 + ((round + at) % 3),
@@ -233,9 +233,9 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     }
     const connections = (await counted(id))('connections', before) ?? 0
     t.equal(connections, (await kernelCounted()) - kernelBefore)
-    // A beginning that comes again for a server which is drained by then goes to another one, and counts once more.
+    // A repeated attempt for a server that is drained by then goes to another one, and counts once more.
     const again = (await begunAgain()) - againBefore
-    t.ok(connections >= 801 && connections <= 801 + again, `${connections} connections, ${again} begun again`)
+    t.ok(connections >= 801 && connections <= 801 + again, `${connections} connections, ${again} attempts repeated`)
     await held.end()
     await gone()
   })
@@ -256,7 +256,7 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     await gone()
   })
 
-  await t.test('without keepalived nobody looks after it, and somebody is told', async (t) => {
+  await t.test('without keepalived nothing maintains the table, and that is reported', async (t) => {
     const { gone } = await serve({})
     const told = async () => {
       const { attention } = (await send('GET', '/overview')) as { readonly attention: readonly Attention[] }

