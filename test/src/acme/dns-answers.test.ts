@@ -7,7 +7,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 const ONE = { name: '_acme-challenge.site.test', value: 'one' }
 const OLD = { name: '_acme-challenge.site.test', value: 'old' }
 
-/** An order whose records a provider makes, and name servers show or do not. */
+/** An order whose records a provider creates, and which name servers show or do not. */
 function fixture(dns: { readonly delay?: number; readonly visibleWithin?: number } = {}) {
   const order = acmeOrder('o', 'a', {
     challenge: 'dns-01',
@@ -37,7 +37,7 @@ function fixture(dns: { readonly delay?: number; readonly visibleWithin?: number
   return { answers, look, says, done, clock }
 }
 
-t.test('records are made once, and what may be there from then on is noted before', async (test) => {
+t.test('records are created once, and possible records are noted beforehand', async (test) => {
   const { look, done, clock } = fixture()
   test.same(await look({ leftovers: [OLD] }), { presentedAt_ms: clock.now_ms() })
   test.same(done.splice(0), ['note old,one', 'present one'])
@@ -46,18 +46,18 @@ t.test('records are made once, and what may be there from then on is noted befor
   test.match(await look({ presentedAt_ms: clock.now_ms() + 1 }), { presentedAt_ms: Number }, 'the clock was ahead then')
 })
 
-t.test('what the script refuses is the reason', async (test) => {
+t.test('a failure of the script is the reason', async (test) => {
   const { look, says } = fixture()
   says.refused = 'no such zone'
   test.same(await look(), { reason: 'no such zone' })
 })
 
-t.test('they are looked for after the delay, every five seconds, and for so long', async (test) => {
+t.test('records are looked up after the delay, every five seconds, and for a limited time', async (test) => {
   const { answers, look, says, done, clock } = fixture({ delay: 3, visibleWithin: 10 })
   const presentedAt_ms = clock.now_ms()
   says.invisible = 'nobody shows it'
   test.equal(await look({ presentedAt_ms }), 'later')
-  test.same(done, [], 'nobody is asked yet')
+  test.same(done, [], 'no lookup yet')
   test.equal(answers.isWaiting('o'), true)
   clock.advance(3_000)
   test.equal(answers.isWaiting('o'), false)
@@ -67,12 +67,12 @@ t.test('they are looked for after the delay, every five seconds, and for so long
   answers.forget(() => false)
   test.equal(answers.isWaiting('o'), true)
   answers.forget((id) => id === 'o')
-  test.equal(answers.isWaiting('o'), false, 'of an order that is gone nothing is kept')
+  test.equal(answers.isWaiting('o'), false, 'of a deleted order nothing is kept')
   clock.advance(5_001)
   test.same(await look({ presentedAt_ms }), { reason: 'After 13 s, nobody shows it' })
 })
 
-t.test('where nobody is to be asked, they count as seen after the delay', async (test) => {
+t.test('without name servers to ask, records count as visible after the delay', async (test) => {
   const { look, done, clock } = fixture({ delay: 1, visibleWithin: 0 })
   const presentedAt_ms = clock.now_ms()
   clock.advance(1_000)

@@ -38,7 +38,7 @@ function fixture(...says: Partial<ScriptRan>[]) {
   return { records, runs }
 }
 
-t.test('a script is called for each record, with its secrets where nobody sees them', async (test) => {
+t.test('a script is called for each record, with its secrets hidden', async (test) => {
   const { records, runs } = fixture()
   test.equal(await records.present(order, ANSWERS), undefined)
   test.same(
@@ -48,7 +48,7 @@ t.test('a script is called for each record, with its secrets where nobody sees t
   test.match(runs[0], { input: 'token=geheim\ntokens=geheim2\n', seconds: 7, script: script.script })
 })
 
-t.test('the first failure ends it, and tells without secrets what the script said', async (test) => {
+t.test("the first failure ends it, and the script's output is reported without secrets", async (test) => {
   const { records, runs } = fixture({ exitCode: 2, output: `${'x'.repeat(500)} geheim2 and geheim` })
   const why = await records.present(order, ANSWERS)
   test.match(why, /^The script \S+ ended with 2 at present _acme-challenge\.a\.test: x+ \*\* and \*\*$/)
@@ -57,7 +57,7 @@ t.test('the first failure ends it, and tells without secrets what the script sai
   test.match(await fixture({ exitCode: 125 }).records.present(order, ANSWERS), /was not started/)
 })
 
-t.test('what cannot be removed is told, and does not keep the others', async (test) => {
+t.test('a record that cannot be removed is reported, and the others are removed', async (test) => {
   const { records, runs } = fixture({ exitCode: 1 })
   test.match(await records.remove(order, ANSWERS), { left: [ANSWERS[0]], why: /ended with 1 at cleanup/ })
   test.equal(runs.length, 2)
@@ -73,7 +73,7 @@ t.test('without a script there is nothing to call', async (test) => {
   test.match(await records.present(order, ANSWERS), /there is no script any more/)
 })
 
-t.test('a script that nobody has time to start is a reason like any other', async (test) => {
+t.test('a script that finds no free worker is a reason like any other', async (test) => {
   const records = new DnsRecords({
     agreed: viewOf({ healthChecks: [script] }),
     clock: manualClock(0),
@@ -84,7 +84,7 @@ t.test('a script that nobody has time to start is a reason like any other', asyn
   test.match(await records.remove(order, ANSWERS), { left: ANSWERS, why })
 })
 
-t.test('a slow script, and a provider that is down, hold up no turn', async (test) => {
+t.test('a slow script, or a provider that is down, delays no turn', async (test) => {
   const many = Array.from({ length: 9 }, (_, at) => ({ name: `_acme-challenge.a.test`, value: `value ${at}` }))
   const slow = fixture()
   test.match(await slow.records.present(order, many), /takes too long for 9 records/)

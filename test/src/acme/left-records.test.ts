@@ -11,7 +11,7 @@ const ORDER = acmeOrder('o', 'a', { challenge: 'dns-01', dns: { scriptId: 's' } 
 const ONE = { name: '_acme-challenge.site.test', value: 'one' }
 const TWO = { name: '_acme-challenge.site.test', value: 'two' }
 
-/** What is left of orders that are there or not, at a provider that may be down. */
+/** Records left by existing or deleted orders, at a provider that may be down. */
 function fixture() {
   const state: { orders: AcmeOrder[]; isDown: boolean } = { orders: [], isDown: true }
   const asked: string[] = []
@@ -33,7 +33,7 @@ function fixture() {
   return { left, state, asked, told, clock, look }
 }
 
-t.test('what an order that is deleted has left is removed when the provider is back', async (test) => {
+t.test('records that a deleted order has left are removed when the provider is back', async (test) => {
   const { left, state, asked, clock, look } = fixture()
   left.note(ORDER, [ONE, TWO])
   await look()
@@ -42,13 +42,13 @@ t.test('what an order that is deleted has left is removed when the provider is b
   clock.advance(300_000)
   state.isDown = false
   await look()
-  test.same(asked, ['o one,two', 'o two'], 'what is left')
+  test.same(asked, ['o one,two', 'o two'], 'the remaining record')
   clock.advance(24 * HOUR_MS)
   await look()
   test.equal(asked.length, 2)
 })
 
-t.test('what could not be removed before the order was deleted is removed then', async (test) => {
+t.test('records that could not be removed before the order was deleted are removed afterwards', async (test) => {
   const { left, state, asked, clock, look } = fixture()
   state.orders = [{ ...ORDER, progress: { of: 'x', leftovers: [ONE] } }]
   test.same(await left.removed(ORDER, [ONE]), [ONE])
@@ -60,7 +60,7 @@ t.test('what could not be removed before the order was deleted is removed then',
   test.same(asked, ['o one', 'o one'])
 })
 
-t.test('it is given up after some tries, and that is said', async (test) => {
+t.test('the removal is given up after some tries, which is reported', async (test) => {
   const { left, asked, told, clock, look } = fixture()
   left.note(ORDER, [ONE])
   for (let days = 0; days < 20; days += 1) {
@@ -71,7 +71,7 @@ t.test('it is given up after some tries, and that is said', async (test) => {
   test.equal(told.at(-1), 'records of DNS of a deleted order stay behind')
 })
 
-t.test('what another node has removed is not removed when the order is deleted', async (test) => {
+t.test('records that another node has removed are not removed when the order is deleted', async (test) => {
   const { left, state, asked, look } = fixture()
   left.note(ORDER, [ONE])
   state.orders = [{ ...ORDER, progress: { of: 'x', answers: [ONE] } }]

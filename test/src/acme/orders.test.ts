@@ -20,10 +20,10 @@ const WAITING = { is: 'waiting', after_s: 7 } as const
 const failed = (more: object = {}) =>
   ({ is: 'failed', reason: 'no', retryAfter_s: undefined, isOver: true, ...more }) as const
 
-/** Orders of a node at which a CA says these things, one after the other. */
+/** Orders of a node with a CA that gives these answers, in order. */
 function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> = {}) {
   const { pair, record } = certificateMaker(test)
-  // Certificates that are made later begin in the second in which they are.
+  // Certificates that are created later begin in the second of their creation.
   const clock = manualClock(Date.now() + 60_000)
   const stored = {
     order: acmeOrder('o', 'a'),
@@ -77,7 +77,7 @@ function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> 
 }
 type Tap = Parameters<typeof certificateMaker>[0]
 
-t.test('each step is kept before the next, and the certificate is put in place', async (test) => {
+t.test('each step is stored before the next, and the certificate is put in place', async (test) => {
   const { orders, says, asked, events, waited, progress, pair, issued, stored } = fixture(test, [])
   const made = pair({ name: 'www.site.test', days: 90 })
   says.push(ORDERED, WAITING, { is: 'keyed', privateKey: made.key }, WAITING, issued(made))
@@ -89,13 +89,13 @@ t.test('each step is kept before the next, and the certificate is put in place',
   )
   test.same(waited, [7_000, 7_000])
   test.equal(stored.certificate.facts.commonName, 'www.site.test')
-  test.same(Object.keys(progress() ?? {}).toSorted(), ['issued', 'issuedAt_ms', 'of'], 'its key is kept once')
+  test.same(Object.keys(progress() ?? {}).toSorted(), ['issued', 'issuedAt_ms', 'of'], 'its key is stored once')
   test.match(events, [{ state: 'renewed', name: 'c', order: 'o', fingerprint: stored.certificate.facts.fingerprint }])
   await orders.look()
   test.equal(asked.length, 5, 'nothing is due')
 })
 
-t.test('what was under way is taken up; what came before a crash is not put in place twice', async (test) => {
+t.test('an open order is resumed; one completed before a crash is not put in place twice', async (test) => {
   const { orders, says, kept, pair, issued, stored, progress } = fixture(test, [], {
     engine: { applyUnstaged: () => Promise.reject(new Error('applied twice')) },
   })
@@ -109,7 +109,7 @@ t.test('what was under way is taken up; what came before a crash is not put in p
   test.equal(progress()?.issued, stored.certificate.facts.fingerprint)
 })
 
-t.test('it is renewed at two thirds of the life, once', async (test) => {
+t.test('it is renewed at two thirds of its lifetime, once', async (test) => {
   const { orders, says, asked, clock, pair, issued, progress } = fixture(test, [])
   const first = pair({ name: 'www.site.test', days: 90 })
   says.push(ORDERED, { is: 'keyed', privateKey: first.key }, issued(first))
@@ -125,7 +125,7 @@ t.test('it is renewed at two thirds of the life, once', async (test) => {
   test.equal(progress()?.issuedAt_ms, clock.now_ms())
 })
 
-t.test('a renewal may be asked for in the moment in which a step is kept', async (test) => {
+t.test('a renewal may be requested while a step is being stored', async (test) => {
   let faster = (): unknown => undefined
   const parts = fixture(test, [], {
     amend: async (_, change) => {
@@ -141,7 +141,7 @@ t.test('a renewal may be asked for in the moment in which a step is kept', async
   test.match(progress(), { asked: true, orderUrl: ORDERED.orderUrl, failures: undefined })
 })
 
-t.test('a renewal that is asked for while a CA makes an order costs no second one', async (test) => {
+t.test('a renewal that is requested while a CA creates an order causes no second order', async (test) => {
   const made = fixture(test, [], {
     async step(step) {
       made.asked.push(step)
@@ -160,31 +160,28 @@ t.test('a renewal that is asked for while a CA makes an order costs no second on
   await made.orders.close()
 })
 
-t.test(
-  'a node that has failed lets the others try first: it may be the only one that the CA is closed to',
-  async (test) => {
-    const { orders, says, asked, clock, kept } = fixture(test, [failed()], { hasOthers: () => true })
-    await orders.look()
-    clock.advance(300_000)
-    await orders.look()
-    test.equal(asked.length, 1, 'the turn of another one')
-    clock.advance(6_000)
-    says.push(failed())
-    await orders.look()
-    test.equal(asked.length, 2, 'where no other has tried')
-    kept({ failures: 3, failedAt_ms: clock.now_ms() - 1, wait_s: 300 })
-    clock.advance(300_000)
-    says.push(failed())
-    await orders.look()
-    test.equal(asked.length, 3, 'another one has failed since')
-    await orders.renew('o')
-    says.push(failed())
-    await orders.look()
-    test.equal(asked.length, 4, 'who is asked to does not wait')
-  },
-)
+t.test('a node that has failed lets the others try first: the CA may be unreachable for it alone', async (test) => {
+  const { orders, says, asked, clock, kept } = fixture(test, [failed()], { hasOthers: () => true })
+  await orders.look()
+  clock.advance(300_000)
+  await orders.look()
+  test.equal(asked.length, 1, 'the turn of another node')
+  clock.advance(6_000)
+  says.push(failed())
+  await orders.look()
+  test.equal(asked.length, 2, 'where no other has tried')
+  kept({ failures: 3, failedAt_ms: clock.now_ms() - 1, wait_s: 300 })
+  clock.advance(300_000)
+  says.push(failed())
+  await orders.look()
+  test.equal(asked.length, 3, 'another one has failed since')
+  await orders.renew('o')
+  says.push(failed())
+  await orders.look()
+  test.equal(asked.length, 4, 'an explicit request does not wait')
+})
 
-t.test('failures wait longer and longer, as the CA says, and keep what may still come', async (test) => {
+t.test('failures wait longer and longer, or as long as the CA asks, and keep what may still succeed', async (test) => {
   const { orders, says, asked, events, clock, progress } = fixture(test, [ORDERED, failed({ isOver: false })])
   await orders.look()
   test.match(progress(), { failures: 1, wait_s: 300, lastError: 'no', orderUrl: ORDERED.orderUrl })
@@ -205,7 +202,7 @@ t.test('failures wait longer and longer, as the CA says, and keep what may still
   says.push(ORDERED, failed())
   await orders.renew('o')
   await orders.look()
-  test.match(progress(), { failures: 1, asked: true }, 'somebody did not want to wait')
+  test.match(progress(), { failures: 1, asked: true }, 'a user did not want to wait')
 })
 
 t.test('a CA that never decides is left alone for a while', async (test) => {
@@ -216,7 +213,7 @@ t.test('a CA that never decides is left alone for a while', async (test) => {
   test.equal(made.asked.length, 19)
 })
 
-t.test('what comes has to be what was ordered', async (test) => {
+t.test('the issued certificate has to be the ordered one', async (test) => {
   const { pair } = certificateMaker(test)
   const other = pair({ name: 'other.test', days: 90 })
   const cases = [
@@ -233,7 +230,7 @@ t.test('what comes has to be what was ordered', async (test) => {
 })
 
 t.test(
-  'with a wrong clock nothing that is not valid is put in place, and the CA is not asked again at once',
+  'with a wrong clock no invalid certificate is put in place, and the CA is not asked again at once',
   async (test) => {
     const { orders, says, clock, pair, issued, progress, stored } = fixture(test, [])
     const made = pair({ name: 'www.site.test', days: 90 })
@@ -250,12 +247,12 @@ t.test(
     test.match(
       progress(),
       { issued: stored.certificate.facts.fingerprint },
-      'when it is right again, it goes on at once',
+      'when the clock is right again, it continues at once',
     )
   },
 )
 
-t.test('an apply of somebody else is waited for; one that is refused is tried later', async (test) => {
+t.test('it waits for an apply of another user; a refused apply is retried later', async (test) => {
   const refusal = (code: 'APPLY_IN_PROGRESS' | 'CONFIG_INVALID') => new ApiError(code, 'no')
   const refusals = [refusal('APPLY_IN_PROGRESS'), refusal('APPLY_IN_PROGRESS')]
   let applied = 0
@@ -284,7 +281,7 @@ t.test('an apply of somebody else is waited for; one that is refused is tried la
   test.equal(applied, 2, 'the same certificate, without another order')
 })
 
-t.test('nothing is asked of a CA that would get no answer, nor while another node has the turn', async (test) => {
+t.test("a CA is not asked without a way to answer it, nor during another node's turn", async (test) => {
   const unanswered = fixture(test, [], { whyUnanswered: () => 'needs a frontend' })
   await unanswered.orders.look()
   test.match(unanswered.progress(), { failures: 1, lastError: 'http-01 needs a frontend' })
@@ -293,7 +290,7 @@ t.test('nothing is asked of a CA that would get no answer, nor while another nod
   test.same([waiting.asked, waiting.progress()], [[], undefined])
 })
 
-t.test('a node that does not get the turn of all orders asks for it once in a look', async (test) => {
+t.test('a node without the turn requests it once per look for all orders', async (test) => {
   let asked = 0
   const { orders, stored } = fixture(test, [], {
     agreed: {
@@ -315,7 +312,7 @@ t.test('a node that does not get the turn of all orders asks for it once in a lo
   test.equal(asked, 1)
 })
 
-t.test('what somebody else has changed meanwhile is not written over', async (test) => {
+t.test('concurrent changes by others are not overwritten', async (test) => {
   const made = fixture(test, [], {
     async step() {
       made.kept({ orderUrl: 'https://ca.test/of-another-node' })
@@ -328,7 +325,7 @@ t.test('what somebody else has changed meanwhile is not written over', async (te
   await test.rejects(made.orders.renew('none'), { code: 'NOT_FOUND' })
 })
 
-t.test('a CA is not asked for what could not be kept, and is left alone after a defect', async (test) => {
+t.test('a CA is not asked when the result could not be stored, and is left alone after a defect', async (test) => {
   let isFull = true
   const full = fixture(test, [], {
     async amend(_, change) {
@@ -348,7 +345,7 @@ t.test('a CA is not asked for what could not be kept, and is left alone after a 
 })
 
 t.test(
-  'what goes wrong with one order is a failure of it: others have their turn, and the CA is not asked again at once',
+  'a defect in one order is its failure: others have their turn, and the CA is not asked again at once',
   async (test) => {
     const long = fixture(test, [{ ...ORDERED, orderUrl: `https://ca.test/${'x'.repeat(5_000)}` }], {
       async amend(_, change) {
@@ -366,11 +363,11 @@ t.test(
     long.clock.advance(240_000)
     long.says.push(failed())
     await long.orders.look()
-    test.match(long.progress(), { failures: 2 }, 'a failure of one gives no rest to all')
+    test.match(long.progress(), { failures: 2 }, 'the failure of one does not pause all')
   },
 )
 
-t.test('an order that fails again and again is given up for another one', async (test) => {
+t.test('an order that fails repeatedly is replaced by a new one', async (test) => {
   const { orders, says, asked, clock, kept, progress } = fixture(test, [])
   kept({ orderUrl: ORDERED.orderUrl, accountUrl: ORDERED.accountUrl })
   for (let tries = 1; tries <= 8; tries += 1) {
@@ -385,7 +382,7 @@ t.test('an order that fails again and again is given up for another one', async 
   test.equal(asked.at(-1)?.progress.orderUrl, undefined)
 })
 
-t.test('an end does not wait for a CA that does not answer', async (test) => {
+t.test('the end of the daemon does not wait for a silent CA', async (test) => {
   const asked = defer()
   const { orders, progress } = fixture(test, [], {
     step() {
@@ -405,7 +402,7 @@ const PROMISED = [
   { name: '_acme-challenge.site.test', value: 'two' },
 ]
 
-/** An order by DNS-01, and what its script and the name servers are to say. */
+/** An order by DNS-01, with answers of its script and of the name servers. */
 function dnsFixture(test: Tap, says: AcmeStepped[], dns: object = {}) {
   const calls: string[] = []
   const said: { present?: string; remove?: string; invisible?: string } = {}
@@ -429,7 +426,7 @@ function dnsFixture(test: Tap, says: AcmeStepped[], dns: object = {}) {
   return { ...made, calls, said }
 }
 
-t.test('records are made and seen before the CA is told to look, and removed when it is over', async (test) => {
+t.test('records are created and visible before the CA validates, and removed afterwards', async (test) => {
   const { orders, says, asked, calls, progress, pair, issued } = dnsFixture(test, [])
   const made = pair({ name: 'www.site.test', days: 90 })
   says.push(
@@ -445,7 +442,7 @@ t.test('records are made and seen before the CA is told to look, and removed whe
   test.same(Object.keys(progress() ?? {}).toSorted(), ['issued', 'issuedAt_ms', 'of'])
 })
 
-t.test('an order that waits for its records is looked at every five seconds, up to its patience', async (test) => {
+t.test('an order that waits for its records checks them every five seconds, for a limited time', async (test) => {
   const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }], { delay: 7, visibleWithin: 10 })
   made.said.invisible = '192.0.2.53 does not show it'
   const { orders, clock, calls, progress } = made
@@ -469,13 +466,13 @@ t.test('an order that waits for its records is looked at every five seconds, up 
   test.equal(made.asked.length, 2, 'the CA was not told')
 })
 
-t.test('what was under way goes on after a crash, wherever that was', async (test) => {
+t.test('an open order continues after a crash, wherever that was', async (test) => {
   const { orders, says, calls, kept, progress } = dnsFixture(test, [])
   const under = { orderUrl: ORDERED.orderUrl, accountUrl: ORDERED.accountUrl, answers: PROMISED }
   kept(under)
   says.push(failed())
   await orders.look()
-  test.same(calls, ['present 2', 'look', 'remove 2'], 'nobody knows whether they were made')
+  test.same(calls, ['present 2', 'look', 'remove 2'], 'whether they were created is unknown')
   kept({ ...under, presentedAt_ms: Date.now(), isVisible: true })
   says.push(failed())
   await orders.look()
@@ -487,7 +484,7 @@ t.test('what was under way goes on after a crash, wherever that was', async (tes
   test.equal(progress()?.leftovers, undefined)
 })
 
-t.test('what cannot be removed is tried again later and later, and at once with the next end', async (test) => {
+t.test('a failed removal is retried less and less often, and at once with the next end', async (test) => {
   const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }])
   const { orders, says, said, calls, clock, progress } = made
   said.present = 'the script ended with 1'
@@ -510,7 +507,7 @@ t.test('what cannot be removed is tried again later and later, and at once with 
   test.equal(progress()?.leftovers, undefined)
 })
 
-t.test('an order that is deleted has its records removed by who made them', async (test) => {
+t.test('the records of a deleted order are removed by the node that created them', async (test) => {
   const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }], { delay: 60 })
   await made.orders.look()
   made.stored.order = { ...made.stored.order, id: 'another' }
@@ -520,10 +517,10 @@ t.test('an order that is deleted has its records removed by who made them', asyn
   made.stored.order = { ...made.stored.order, id: 'o' }
   made.kept({ orderUrl: ORDERED.orderUrl, answers: PROMISED })
   await made.orders.look()
-  test.same(made.calls.slice(2), ['present 2'], 'nothing is left of how long the one before it waited')
+  test.same(made.calls.slice(2), ['present 2'], 'the wait of the previous order is forgotten')
 })
 
-t.test('records of an order that is another one now are removed', async (test) => {
+t.test('records of an order that was replaced are removed', async (test) => {
   const { orders, says, calls, kept, progress } = dnsFixture(test, [])
   const old = [{ name: 'www.site.test', value: 'a digest for TLS-ALPN-01' }]
   kept({ of: 'before', orderUrl: ORDERED.orderUrl, answers: [...PROMISED, ...old], presentedAt_ms: 1 })
@@ -533,7 +530,7 @@ t.test('records of an order that is another one now are removed', async (test) =
   test.equal(progress()?.leftovers, undefined)
 })
 
-t.test('an order that is deleted after a crash has its records removed as well', async (test) => {
+t.test('the records of an order that is deleted after a crash are removed as well', async (test) => {
   const made = dnsFixture(test, [], { delay: 60 })
   const now_ms = made.clock.now_ms()
   made.kept({ orderUrl: ORDERED.orderUrl, answers: PROMISED, presentedAt_ms: now_ms })
@@ -547,7 +544,7 @@ t.test('an order that is deleted after a crash has its records removed as well',
   await made.orders.close()
 })
 
-t.test('what an order that is deleted has left behind is tried again as well', async (test) => {
+t.test('removing the records of a deleted order is retried as well', async (test) => {
   const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }], { delay: 60 })
   made.said.remove = 'it is down'
   await made.orders.look()
@@ -561,7 +558,7 @@ t.test('what an order that is deleted has left behind is tried again as well', a
   test.same(made.calls.slice(2), ['remove 2'])
 })
 
-t.test('an order with nothing to do is found once in a look', async (test) => {
+t.test('an order with nothing to do is noticed once per look', async (test) => {
   let found = 0
   const made = fixture(test, [], {
     agreed: {

@@ -4,7 +4,7 @@ import { askerOf, whyInvisible } from '../../../src/acme/record-lookup.ts'
 const NAME = '_acme-challenge.www.a.test'
 const ANSWERS = [{ name: NAME, value: 'one' }]
 
-/** Name servers that know these records, by their addresses; the machine's know who they are. */
+/** Name servers that hold these records, by address; the machine's resolver knows them. */
 function world(shown: Readonly<Record<string, readonly string[]>>, zone = 'a.test') {
   const none = () => Promise.reject(new Error('ENODATA'))
   const asked: string[] = []
@@ -29,7 +29,7 @@ t.test('all servers of the zone have to show a record', async (test) => {
   test.equal(await whyInvisible(ANSWERS, undefined, behind.asker), `2001:db8::2 does not show the record ${NAME}`)
 })
 
-t.test('or those that are named; where nobody is known, that is said', async (test) => {
+t.test('or the configured ones; if none is known, that is reported', async (test) => {
   const { asker } = world({ '192.0.2.9': ['one'] }, 'none')
   test.equal(await whyInvisible(ANSWERS, ['192.0.2.9'], asker), undefined)
   test.equal(await whyInvisible(ANSWERS, ['192.0.2.8'], asker), `192.0.2.8 does not show the record ${NAME}`)

@@ -18,7 +18,7 @@ const underway = (more: Partial<NonNullable<AcmeOrder['progress']>>) =>
 async function fixture(test: Test) {
   const orders: AcmeOrder[] = []
   const socket = join(temporaryFolder(test, 'validations'), 'acme.sock')
-  // What a daemon leaves that was killed.
+  // Left by a daemon that was killed.
   writeFileSync(socket, '')
   const agreed = { list: (...section: Parameters<ReturnType<typeof viewOf>['list']>) => view().list(...section) }
   const view = () => viewOf({ acmeOrders: orders })
@@ -35,7 +35,7 @@ async function fixture(test: Test) {
   return { orders, socket, shown }
 }
 
-t.test('a handshake is answered with what was promised for its name', async (test) => {
+t.test('a handshake is answered with the expected value for its name', async (test) => {
   const { orders, shown, socket } = await fixture(test)
   test.equal(statSync(socket).mode & 0o777, 0o666, 'HAProxy has another account')
   orders.push(underway({ answers: [{ name: 'www.site.test', value: VALUE }] }))
@@ -45,10 +45,10 @@ t.test('a handshake is answered with what was promised for its name', async (tes
   const der = certificate.raw.toString('hex')
   // 1.3.6.1.5.5.7.1.31, critical, an octet string with an octet string of 32 bytes.
   test.match(der, `06082b0601050507011f0101ff04220420${'07'.repeat(32)}`)
-  test.equal((await shown('www.site.test')).fingerprint256, certificate.fingerprint256, 'made once')
+  test.equal((await shown('www.site.test')).fingerprint256, certificate.fingerprint256, 'generated once')
 })
 
-t.test('nobody else is answered', async (test) => {
+t.test('no other name is answered', async (test) => {
   const { orders, shown } = await fixture(test)
   await test.rejects(shown('www.site.test'), 'nothing is ordered')
   orders.push(underway({ answers: [{ name: 'www.site.test', value: VALUE }] }))
@@ -56,7 +56,7 @@ t.test('nobody else is answered', async (test) => {
   await test.rejects(shown('www.site.test', 'http/1.1'))
 })
 
-t.test('a node that is behind answers when it has read what was promised', async (test) => {
+t.test('a node that lags answers once it has read the expected value', async (test) => {
   const { orders, shown } = await fixture(test)
   orders.push(underway({}))
   const asked = shown('www.site.test')

@@ -7,12 +7,12 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 const DOWN = alertRule({ type: 'serverDown' })
 const EVENT = alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })
 
-/** A book that is looked at once a second, with a clock of its own. */
+/** A book that is checked once a second, with its own clock. */
 function fixture(rules: readonly AlertRule[] = [DOWN], more: Partial<BookParts> = {}, kept: readonly Alert[] = []) {
   const clock = manualClock()
   const book = new AlertBook(kept, { clock, isSilenced: () => false, isOurs: () => true, ...more })
   const byId = new Map(rules.map((rule) => [rule.id, rule]))
-  /** So many looks in which these objects are met; answers what was told. */
+  /** Makes so many looks in which these objects match; returns the messages. */
   const look = (ids: readonly string[], seconds = 1, unknown: readonly AlertRule[] = [], of = rules[0] ?? DOWN) => {
     const told: string[] = []
     for (let second = 0; second < seconds; second++) {
@@ -35,23 +35,20 @@ function fixture(rules: readonly AlertRule[] = [DOWN], more: Partial<BookParts> 
   return { book, clock, look, byId }
 }
 
-t.test(
-  'what has been so for long enough fires once, is repeated, and is resolved when it is over for a while',
-  (test) => {
-    const { look, book } = fixture()
-    test.same(look(['a'], 30), [], 'not yet')
-    test.same(look(['a']), ['firing a'])
-    test.same(look(['a'], 3_599), [], 'nobody is told again at once')
-    test.same(look(['a']), ['repeated a'])
-    test.match(book.firing, [{ endedAt: null, since: '2026-01-02T03:04:05.000Z', toldAt_ms: Number }])
-    test.same(look([], 60), [], 'it may come back')
-    test.same(look([]), ['resolved a'])
-    test.match([book.firing, book.ended], [[], [{ endedAt: String }]])
-    test.end()
-  },
-)
+t.test('a lasting condition fires once, is repeated, and is resolved when it has been over for a while', (test) => {
+  const { look, book } = fixture()
+  test.same(look(['a'], 30), [], 'not yet')
+  test.same(look(['a']), ['firing a'])
+  test.same(look(['a'], 3_599), [], 'no message is repeated at once')
+  test.same(look(['a']), ['repeated a'])
+  test.match(book.firing, [{ endedAt: null, since: '2026-01-02T03:04:05.000Z', toldAt_ms: Number }])
+  test.same(look([], 60), [], 'it may come back')
+  test.same(look([]), ['resolved a'])
+  test.match([book.firing, book.ended], [[], [{ endedAt: String }]])
+  test.end()
+})
 
-t.test('what is repeated says what is so now', (test) => {
+t.test('a repetition reports the current state', (test) => {
   const rule = alertRule({ type: 'certificateEnd' }, { for: 0, repeatEvery: 60 })
   const { book, clock, byId } = fixture([rule])
   const told = (text: string, value: number) => {
@@ -67,18 +64,18 @@ t.test('what is repeated says what is so now', (test) => {
   test.end()
 })
 
-t.test('what comes and goes is told once', (test) => {
+t.test('an intermittent condition is reported once', (test) => {
   const { look, book } = fixture()
   test.same(look(['a'], 20), [])
   test.same(look([]), [])
-  test.same(look(['a'], 20), [], 'it begins anew')
+  test.same(look(['a'], 20), [], 'it starts again')
   look(['a'], 11)
   for (let times = 0; times < 50; times++) test.same([look([], 30), look(['a'], 2)], [[], []])
   test.equal(book.firing.length, 1)
   test.end()
 })
 
-t.test('what fires in one look is one message', (test) => {
+t.test('alerts that fire in one look are one message', (test) => {
   const { look, book } = fixture()
   const ids = Array.from({ length: 1_000 }, (_, at) => `s${at}`)
   const [told = '', ...others] = look(ids, 31)
@@ -88,18 +85,18 @@ t.test('what fires in one look is one message', (test) => {
   test.end()
 })
 
-t.test('of too many, the number is told and not each is kept', (test) => {
+t.test('of too many alerts the number is reported, and not each is kept', (test) => {
   const { look, book } = fixture()
   const ids = Array.from({ length: 2_500 }, (_, at) => `s${at}`)
   const [told = ''] = look(ids, 31)
   test.equal(told.split(',').length, 2_500)
   test.equal(book.firing.length, 2_000)
   test.equal(book.takeChanges().puts.length, 2_000)
-  test.equal(look([], 61)[0]?.split(',').length, 2_500, 'and that all are over')
+  test.equal(look([], 61)[0]?.split(',').length, 2_500, 'and the end of all')
   test.end()
 })
 
-t.test('what is so at once is bounded, and what is beyond is counted', (test) => {
+t.test('concurrent alerts are bounded, and the rest is counted', (test) => {
   const { book, look } = fixture([EVENT])
   look(Array.from({ length: 50_010 }, (_, at) => `e${at}`))
   test.equal(book.takeLeft(), 10)
@@ -107,7 +104,7 @@ t.test('what is so at once is bounded, and what is beyond is counted', (test) =>
   test.end()
 })
 
-t.test('while nobody can tell, everything stays as it is', (test) => {
+t.test('while the state is unknown, everything stays as it is', (test) => {
   const { look } = fixture()
   look(['a'], 31)
   test.same(look([], 600, [DOWN]), [])
@@ -115,7 +112,7 @@ t.test('while nobody can tell, everything stays as it is', (test) => {
   test.end()
 })
 
-t.test('what nobody can tell of one layer is not said of the other', (test) => {
+t.test('an unknown state of one layer says nothing about the other', (test) => {
   const { look, book, byId } = fixture()
   look(['a'], 31)
   const passed = (unknown: string) => {
@@ -125,7 +122,7 @@ t.test('what nobody can tell of one layer is not said of the other', (test) => {
     }
     return book.firing.length
   }
-  test.equal(passed(`${DOWN.id} 7`), 1, 'it is of layer 7')
+  test.equal(passed(`${DOWN.id} 7`), 1, 'it belongs to layer 7')
   const { clock, ...other } = fixture()
   other.look(['a'], 31)
   for (let second = 0; second < 62; second++) {
@@ -137,18 +134,18 @@ t.test('what nobody can tell of one layer is not said of the other', (test) => {
   test.end()
 })
 
-t.test('a silence keeps quiet; what still fires afterwards is told then', (test) => {
+t.test('a silence suppresses messages; alerts that still fire afterwards are reported then', (test) => {
   let isSilent = true
   const { look } = fixture([DOWN], { isSilenced: () => isSilent })
   test.same(look(['a'], 100), [])
   isSilent = false
   test.same(look(['a']), ['firing a'])
   isSilent = true
-  test.same(look([], 100), [], 'nor is an end told')
+  test.same(look([], 100), [], 'nor is an end reported')
   test.end()
 })
 
-t.test('whether it is silenced is asked of what is to be told, and of nothing else', (test) => {
+t.test('only alerts to be reported are checked against silences', (test) => {
   let asked = 0
   const isSilenced = ({ object }: { readonly object: { readonly id: string } }) => {
     asked++
@@ -163,41 +160,41 @@ t.test('whether it is silenced is asked of what is to be told, and of nothing el
   test.end()
 })
 
-t.test('what another node tells is told by this one when that goes away in time', (test) => {
+t.test('this node reports what another node should have, when that one goes away in time', (test) => {
   let isOurs = false
   const { look } = fixture([DOWN], { isOurs: () => isOurs })
   test.same(look(['a'], 40), [], 'nine seconds ago')
   isOurs = true
-  test.same(look(['a']), ['firing a'], 'it may not have been told')
+  test.same(look(['a']), ['firing a'], 'it may not have been reported')
   isOurs = false
   look(['a', 'b'], 95)
   isOurs = true
-  test.same(look(['a', 'b']), [], 'the other node has told it')
+  test.same(look(['a', 'b']), [], 'the other node has reported it')
   test.end()
 })
 
-t.test('events are told at once, counted while they come, and end without a word', (test) => {
+t.test('events are reported at once, counted while they occur, and end silently', (test) => {
   const { look, book } = fixture([EVENT])
   test.same(look(['a']), ['firing a'])
   test.same(look(['a'], 20), [])
   test.match(book.firing, [{ count: 21 }])
   test.same(look([], 61), [])
   test.equal(book.ended.length, 1)
-  test.same(look(['a']), ['firing a'], 'later it is another one')
+  test.same(look(['a']), ['firing a'], 'later it is another alert')
   test.end()
 })
 
-t.test('who starts again knows what was told', (test) => {
+t.test('after a restart it knows the reported alerts', (test) => {
   const before = fixture()
   before.look(['a', 'b'], 31)
   const { look, book } = fixture([DOWN], {}, before.book.firing)
   test.equal(book.firing.length, 2)
-  test.same(look(['a'], 60), [], 'it goes on, and b is over')
+  test.same(look(['a'], 60), [], 'it continues, and b is over')
   test.same(look(['a']), ['resolved b'])
   test.end()
 })
 
-t.test('with its rule an alert ends, and nobody is told', (test) => {
+t.test('an alert ends silently with its rule', (test) => {
   const { look, book, byId } = fixture()
   look(['a'], 31)
   byId.clear()
@@ -209,11 +206,11 @@ t.test('with its rule an alert ends, and nobody is told', (test) => {
     book.ended.map((alert) => ({ ...alert, endedAt: null })),
   )
   again.look([])
-  test.equal(again.book.firing.length, 0, 'also of an earlier run')
+  test.equal(again.book.firing.length, 0, 'also one of an earlier run')
   test.end()
 })
 
-t.test('what has ended is kept for a week, and in a number', (test) => {
+t.test('ended alerts are kept for a week, in a limited number', (test) => {
   const { look, book, clock } = fixture([alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0 })])
   const ids = Array.from({ length: 1_500 }, (_, at) => `s${at}`)
   look(ids)
@@ -226,7 +223,7 @@ t.test('what has ended is kept for a week, and in a number', (test) => {
   test.end()
 })
 
-t.test('alerts know the messages about them', (test) => {
+t.test('alerts know their messages', (test) => {
   const clock = manualClock()
   const rule = alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0 })
   const book = new AlertBook([], { clock, isSilenced: () => false, isOurs: () => true })
@@ -247,13 +244,13 @@ t.test('alerts know the messages about them', (test) => {
   test.end()
 })
 
-t.test('what is not listed is not written, whatever becomes of it', (test) => {
+t.test('an unlisted alert is not written, whatever happens to it', (test) => {
   const { look, book } = fixture([alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0, repeatEvery: 60 })])
   const ids = Array.from({ length: 2_100 }, (_, at) => `s${at}`)
   look(ids)
   test.equal(book.takeChanges().puts.length, 2_000)
   look(ids, 60)
-  test.equal(book.takeChanges().puts.length, 2_000, 'told again')
+  test.equal(book.takeChanges().puts.length, 2_000, 'reported again')
   look([])
   const { puts } = book.takeChanges()
   test.ok(puts.length === 1_000 && puts.every(({ value }) => Object(value).endedAt !== null), 'as many as are kept')

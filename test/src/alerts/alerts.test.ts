@@ -17,7 +17,7 @@ const RULE = alertRule({ type: 'cluster' }, { for: 0, clearFor: 0 })
 
 const NOBODY: (event: Event) => void = () => undefined
 
-/** Alerts of a real store, of which only the clock and the targets are our own. */
+/** Alerts of a real store, with only the clock and the targets replaced. */
 function fixture(test: Test, more: Partial<AlertsParts> = {}, store: LmdbConfigStore = openStore(test)) {
   const clock = manualClock()
   const state = { trouble: [] as ClusterTrouble[], rules: [RULE], version: 1, publish: NOBODY }
@@ -72,7 +72,7 @@ function fixture(test: Test, more: Partial<AlertsParts> = {}, store: LmdbConfigS
   return { alerts, clock, state, sent, said, settled, store }
 }
 
-t.test('what fires is told, and so is its end', async (test) => {
+t.test('a firing alert is reported, and so is its end', async (test) => {
   const { alerts, state, settled, sent } = fixture(test)
   await alerts.look()
   test.same(alerts.list(), [])
@@ -94,7 +94,7 @@ t.test('what fires is told, and so is its end', async (test) => {
   await alerts.close()
 })
 
-t.test('an alert and the message about it are on the disk together, and sent by the next start', async (test) => {
+t.test('an alert and its message are on the disk together, and sent by the next start', async (test) => {
   const store = openStore(test)
   const before = fixture(test, { send: () => new Promise<Sent>(() => undefined) }, store)
   before.state.trouble = [TROUBLE]
@@ -107,7 +107,7 @@ t.test('an alert and the message about it are on the disk together, and sent by 
   test.equal(sent[0]?.messages[0]?.id, shown?.deliveries[0]?.messageId, 'under the same id')
   await alerts.look()
   test.match(alerts.list(), [{ id: shown?.id, since: shown?.since }], 'it is the same alert')
-  test.same(await settled(1), ['firing 1'], 'and is not told again')
+  test.same(await settled(1), ['firing 1'], 'and is not reported again')
   await alerts.close()
 })
 
@@ -125,7 +125,7 @@ t.test('a thousand at once are one message, and each is listed', async (test) =>
   await alerts.close()
 })
 
-t.test('events are told by rules for them', async (test) => {
+t.test('events are reported by rules for them', async (test) => {
   const { alerts, state, settled, sent } = fixture(test)
   state.rules = [alertRule({ type: 'event', events: ['node'] })]
   state.version++
@@ -138,7 +138,7 @@ t.test('events are told by rules for them', async (test) => {
   await alerts.close()
 })
 
-t.test('what happens before it is looked for the first time is told', async (test) => {
+t.test('events before the first look are reported', async (test) => {
   const rules = [alertRule({ type: 'event', events: ['apply'] })]
   const { alerts, state } = fixture(test, { running: viewOf({ alertTargets: [chat()], alertRules: rules }) })
   state.publish({ id: 1, at: '', kind: 'apply', data: { state: 'reverted', by: 'ann', revision: 7 } })
@@ -148,7 +148,7 @@ t.test('what happens before it is looked for the first time is told', async (tes
   await alerts.close()
 })
 
-t.test('what happens after the last look is told all the same, and nothing else is decided then', async (test) => {
+t.test('events after the last look are reported all the same, and nothing else is decided then', async (test) => {
   const store = openStore(test)
   const rules = [alertRule({ type: 'event', events: ['node'] }, { id: 'events' }), RULE]
   const running = viewOf({ alertTargets: [chat()], alertRules: rules })
@@ -180,7 +180,7 @@ t.test('an end on a full disk is an end', async (test) => {
   await looked
 })
 
-t.test('what is the cluster’s is told by one node; that it has no majority, by each itself', async (test) => {
+t.test('alerts of the cluster are sent by one node; the loss of the majority by each itself', async (test) => {
   const { alerts, state, settled, sent } = fixture(test, { isSpeaker: () => false })
   state.trouble = [TROUBLE, { object: { type: 'quorum', id: 'n1', name: 'lb-1' }, text: 'no majority' }]
   await alerts.look()
@@ -190,7 +190,7 @@ t.test('what is the cluster’s is told by one node; that it has no majority, by
   await alerts.close()
 })
 
-t.test('what a silence keeps quiet is told when that ends', async (test) => {
+t.test('silenced alerts are reported when the silence ends', async (test) => {
   const { alerts, state, said, settled } = fixture(test)
   const id = await alerts.silence({
     ruleId: null,
@@ -210,7 +210,7 @@ t.test('what a silence keeps quiet is told when that ends', async (test) => {
   await alerts.close()
 })
 
-t.test('what cannot be written is told when it can', async (test) => {
+t.test('an alert that cannot be written is reported when it can', async (test) => {
   const store = openStore(test)
   let isFull = true
   const { alerts: table } = store
@@ -233,7 +233,7 @@ t.test('what cannot be written is told when it can', async (test) => {
   await alerts.close()
 })
 
-t.test('what cannot be written for long is kept once, and not once for each look', async (test) => {
+t.test('an alert that cannot be written for long is kept once, and not once per look', async (test) => {
   const store = openStore(test)
   const rows: number[] = []
   let isFull = true
@@ -257,7 +257,7 @@ t.test('what cannot be written for long is kept once, and not once for each look
   await alerts.close()
 })
 
-t.test('alerts are listed newest first, so many of them, and by their state', async (test) => {
+t.test('alerts are listed newest first, up to a limit, and by state', async (test) => {
   const { alerts, state, clock } = fixture(test)
   const trouble = (id: string): ClusterTrouble => ({ object: { type: 'node', id, name: id }, text: id })
   state.trouble = [trouble('a'), trouble('b')]
@@ -280,7 +280,7 @@ t.test('alerts are listed newest first, so many of them, and by their state', as
   await alerts.close()
 })
 
-t.test('with a target what was counted of it goes', async (test) => {
+t.test('the counts of a target are deleted with it', async (test) => {
   const store = openStore(test)
   await store.alerts.write([{ key: 'dtarget-that-is-gone', value: 7 }], [])
   const { alerts, state } = fixture(test, {}, store)
@@ -291,7 +291,7 @@ t.test('with a target what was counted of it goes', async (test) => {
   await alerts.close()
 })
 
-t.test('nobody is told by a rule without targets, or whose target is off', async (test) => {
+t.test('no message is sent for a rule without targets, or with a target that is off', async (test) => {
   const { alerts, state, said } = fixture(test)
   const rule: AlertRule = { ...RULE, targets: [] }
   state.rules = [rule]

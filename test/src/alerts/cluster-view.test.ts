@@ -6,7 +6,7 @@ const NODES = [
   { id: 'a', name: 'lb-1', since: '2026-01-01' },
   { id: 'c', name: 'lb-3', since: '2026-01-03' },
 ]
-/** The cluster as one node sees it that reaches some others. */
+/** The cluster as seen by one node that reaches some others. */
 const seenBy = (self: string, reached: readonly string[], more: Partial<ClusterView> = {}): ClusterView => ({
   self,
   hasQuorum: true,
@@ -16,7 +16,7 @@ const seenBy = (self: string, reached: readonly string[], more: Partial<ClusterV
   ...more,
 })
 
-t.test('of nodes that see each other one tells; when it goes away, the next one does', (test) => {
+t.test('one of the nodes that see each other sends; when it goes away, the next one does', (test) => {
   const all = ['a', 'b', 'c']
   test.same(
     all.filter((id) => isSpeaker(seenBy(id, all))),
@@ -26,12 +26,12 @@ t.test('of nodes that see each other one tells; when it goes away, the next one 
     ['b', 'c'].filter((id) => isSpeaker(seenBy(id, ['b', 'c']))),
     ['b'],
   )
-  test.equal(isSpeaker(seenBy('a', [], { hasQuorum: false })), false, 'and who is alone does not')
+  test.equal(isSpeaker(seenBy('a', [], { hasQuorum: false })), false, 'and a single node without a majority does not')
   test.equal(isSpeaker(undefined), true, 'the only node does')
   test.end()
 })
 
-t.test('who is not reached is told, and that there is no majority', (test) => {
+t.test('unreachable nodes are reported, and the loss of the majority', (test) => {
   test.same(troubleOf(seenBy('a', ['b', 'c'])), [])
   test.same(troubleOf(undefined), [])
   test.match(troubleOf(seenBy('a', ['b'])), [

@@ -12,7 +12,7 @@ function metOf(conditions: EventConditions): readonly Met[] {
   return met
 }
 
-t.test('events of the kinds and states that a rule wants are met once', (test) => {
+t.test('events of the kinds and states in a rule match once', (test) => {
   const rule = alertRule({ type: 'event', events: ['realServer'], states: ['down'] })
   const conditions = new EventConditions([rule, alertRule({ type: 'disk' })])
   conditions.take(event(DOWN))
@@ -30,7 +30,7 @@ t.test('events of the kinds and states that a rule wants are met once', (test) =
   test.end()
 })
 
-t.test('each thing is an alert of its own, whatever tells of it', (test) => {
+t.test('each object is an alert of its own, whichever event reports it', (test) => {
   const conditions = new EventConditions([alertRule({ type: 'event', events: ['address', 'certificate', 'login'] })])
   const node = { state: 'taken', nodeId: 'n' }
   for (const data of [
@@ -58,7 +58,7 @@ t.test('each thing is an alert of its own, whatever tells of it', (test) => {
   test.end()
 })
 
-t.test('a rule may want several kinds, and of others nothing is looked at', (test) => {
+t.test('a rule may name several kinds, and others are ignored', (test) => {
   const rule = alertRule({ type: 'event', events: ['node', 'realServer', 'node'] })
   const conditions = new EventConditions([rule, alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })])
   let looked = 0
@@ -80,7 +80,7 @@ t.test('a rule may want several kinds, and of others nothing is looked at', (tes
   test.end()
 })
 
-t.test('more than can be told of are counted', (test) => {
+t.test('events beyond the limit are counted', (test) => {
   const conditions = new EventConditions([alertRule({ type: 'event', events: ['node'] })])
   for (let count = 0; count < 1_200; count++) conditions.take(event({ state: 'started' }, 'node'))
   test.equal(metOf(conditions).length, 1_000)

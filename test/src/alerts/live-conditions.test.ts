@@ -26,7 +26,7 @@ const names: ObjectNames = {
 const threshold = (id: string, value: number, more: Partial<AlertRule['when']> = {}) =>
   alertRule({ type: 'threshold', object: 'server', metric: 'currentSessions', value, ...more }, { id })
 
-/** What rules meet of figures that are found. */
+/** Returns the matches of rules in given figures. */
 function look(
   rules: readonly AlertRule[],
   figures: readonly (readonly [string, number, string, string])[],
@@ -45,7 +45,7 @@ function look(
   return { asked, met: met.map(({ rule, key }) => `${rule.id} ${key}`), texts: met.map(({ text }) => text) }
 }
 
-t.test('rules of one figure are one question, with bounds beyond which it concerns some of them', (test) => {
+t.test('rules about one figure are one query, whose bounds cover all of them', (test) => {
   const rules = [
     threshold('ten', 10),
     threshold('five', 5),
@@ -63,7 +63,7 @@ t.test('rules of one figure are one question, with bounds beyond which it concer
   test.end()
 })
 
-t.test('objects are chosen by id, also that of a real server alone, or by name', (test) => {
+t.test('objects are chosen by id, also the id of a real server alone, or by name', (test) => {
   const figures = [
     ['scur', 9, 'be', 'r1'],
     ['scur', 9, 'be', 'r2'],
@@ -76,7 +76,7 @@ t.test('objects are chosen by id, also that of a real server alone, or by name',
   test.end()
 })
 
-t.test('servers that are down are a question of both layers', (test) => {
+t.test('servers that are down are a query of both layers', (test) => {
   const rule = alertRule({ type: 'serverDown' })
   const { asked, met, texts } = look([rule], [['status', 1, 'be', 'r1']])
   test.match(asked, [{ column: 'status', isDown: true }])
@@ -86,13 +86,13 @@ t.test('servers that are down are a question of both layers', (test) => {
   test.end()
 })
 
-t.test('Layer 4 calls its figures as the API does', (test) => {
+t.test('Layer 4 names its figures as the API does', (test) => {
   const { asked } = look([threshold('x', 0, { layer: 4, object: 'backend', metric: 'realsUp', is: 'below' })], [], 4)
   test.match(asked, [{ kind: 'backend', column: 'realsUp' }])
   test.end()
 })
 
-t.test('without figures nobody knows', (test) => {
+t.test('without figures the state is unknown', (test) => {
   const rule = threshold('x', 1)
   const conditions = new LiveConditions({ layer: 7, names, scan: () => false }, [rule])
   test.same(

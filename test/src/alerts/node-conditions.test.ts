@@ -32,7 +32,7 @@ function fixture(test: Test, more: Partial<NodeConditionsParts> = {}) {
   return { look, clock }
 }
 
-t.test('certificates are told so many days before they end, unless an order renews them', (test) => {
+t.test('certificates are reported a number of days before they expire, unless an order renews them', (test) => {
   const clock = manualClock()
   const ending = (days: number, more: object = {}): Ending => ({
     id: `c${days}`,
@@ -62,7 +62,7 @@ t.test('changes wait for an apply, and applies for their confirmation', (test) =
 
 t.test('the disk is unknown until it was read', async (test) => {
   const { look } = fixture(test)
-  // The folder may be in memory that nobody uses, of which 0 percent are.
+  // The folder may be in unused memory, with 0 percent in use.
   const [full, never] = [alertRule({ type: 'disk', value: -1 }), alertRule({ type: 'disk', value: 100 })]
   test.equal(look(full), 'unknown')
   while (look(full) === 'unknown') await new Promise(setImmediate)
@@ -74,7 +74,7 @@ t.test('the disk is unknown until it was read', async (test) => {
   test.equal(gone.look(full), 'unknown')
 })
 
-t.test('what is wrong with the cluster is told as it is seen', (test) => {
+t.test('problems of the cluster are reported as this node sees them', (test) => {
   const trouble: ClusterTrouble = { object: { type: 'node', id: 'n2', name: 'lb-2' }, text: 'node lb-2 is not reached' }
   test.same(fixture(test, { cluster: () => [trouble] }).look(alertRule({ type: 'cluster' })), [trouble.text])
   test.same(fixture(test).look(alertRule({ type: 'cluster' })), [])

@@ -9,7 +9,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 type Send = (targetId: string, messages: readonly AlertMessage[]) => Promise<Sent | undefined>
 
-/** An outbox over rows in memory, which the next one may begin with. */
+/** An outbox over rows in memory, from which the next one may start. */
 function fixture(send: Send, rows = new Map<string, unknown>(), clock = manualClock()) {
   const table = {
     async write(puts: readonly Put[], removed: readonly string[]) {
@@ -42,7 +42,7 @@ const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-t.test('messages go in their order, and what became of them is kept', async (test) => {
+t.test('messages are sent in order, and their results are stored', async (test) => {
   const sent: string[] = []
   const { outbox, add, rows } = fixture(async (targetId, messages) => {
     sent.push(...messages.map(({ id }) => id))
@@ -65,7 +65,7 @@ t.test('a target that hangs delays no other one', async (test) => {
   await outbox.close(Promise.resolve())
 })
 
-t.test('what is not taken is tried again, behind nothing that came later', async (test) => {
+t.test('a message that was not accepted is retried, before all later ones', async (test) => {
   const tried: string[][] = []
   const { outbox, add } = fixture(async (targetId, messages) => {
     tried.push(messages.map(({ id }) => id))
@@ -80,7 +80,7 @@ t.test('what is not taken is tried again, behind nothing that came later', async
   test.match(outbox.queue('a'), { failures: 0, lastError: null })
 })
 
-t.test('a target that says when is asked then', async (test) => {
+t.test('a target that names a time is asked then', async (test) => {
   const { outbox, add, clock } = fixture(async () => ({
     taken: 0,
     failure: { stage: 'send', reason: '429', retryAfter_s: 120 },
@@ -91,7 +91,7 @@ t.test('a target that says when is asked then', async (test) => {
   await outbox.close(Promise.resolve())
 })
 
-t.test('a message that is not wanted is given up and counted, and others go on', async (test) => {
+t.test('a refused message is given up and counted, and others continue', async (test) => {
   let times = 0
   const { outbox, add, rows } = fixture(async (targetId, messages) =>
     ++times === 1 ? { taken: 0, failure: { stage: 'send', reason: '400', isFinal: true } } : TAKEN(targetId, messages),
@@ -103,7 +103,7 @@ t.test('a message that is not wanted is given up and counted, and others go on',
   test.match(fixture(TAKEN, rows).outbox.queue('a'), { dropped: 1 }, 'also after a restart')
 })
 
-t.test('what waits is sent by the next start', async (test) => {
+t.test('waiting messages are sent by the next start', async (test) => {
   const { add, rows, outbox } = fixture(() => new Promise<Sent>(() => undefined))
   const ids = await add(5)
   await outbox.close(Promise.resolve())
@@ -117,7 +117,7 @@ t.test('what waits is sent by the next start', async (test) => {
   test.same(sent, ids, 'under the same ids')
 })
 
-t.test('what waits is bounded in number and age, and nothing is lost in silence', async (test) => {
+t.test('waiting messages are limited in number and age, and none is lost silently', async (test) => {
   let answer: Sent = REFUSED
   const { outbox, add, clock } = fixture(async (targetId, messages) =>
     answer.failure === undefined ? TAKEN(targetId, messages) : answer,
@@ -134,7 +134,7 @@ t.test('what waits is bounded in number and age, and nothing is lost in silence'
   test.equal(outbox.queue('a')?.dropped, 1_500)
 })
 
-t.test('a clock that is set ahead makes nothing older', async (test) => {
+t.test('a clock that is set ahead ages nothing', async (test) => {
   let [isRefused, ahead_ms] = [true, 0]
   const clock = manualClock()
   const { outbox, add } = fixture(
@@ -151,7 +151,7 @@ t.test('a clock that is set ahead makes nothing older', async (test) => {
   test.match(outbox.queue('a'), { delivered: 3, dropped: 0 })
 })
 
-t.test('what a target has taken while the daemon ends is not sent again', async (test) => {
+t.test('a message that a target accepts while the daemon ends is not sent again', async (test) => {
   const taken = defer<Sent>()
   const { outbox, add, rows } = fixture(() => taken.promise)
   await add(2)
@@ -162,17 +162,17 @@ t.test('what a target has taken while the daemon ends is not sent again', async 
     [...rows.values()],
     [{ targets: { a: { outcome: 'delivered' } } }, { targets: { a: { outcome: 'waiting' } } }],
   )
-  test.equal(outbox.queue('a')?.timer, undefined, 'nothing is tried again')
+  test.equal(outbox.queue('a')?.timer, undefined, 'nothing is retried')
 })
 
-t.test('for a target that is off or gone nothing waits', async (test) => {
+t.test('no message waits for a target that is off or deleted', async (test) => {
   const { outbox, add } = fixture(async () => undefined)
   await add(2)
   await until(() => outbox.queue('a')?.dropped === 2)
   test.same(outbox.queue('a')?.waiting, [])
 })
 
-t.test('of a target that is gone nothing is kept, unless messages are still on their way to it', async (test) => {
+t.test('of a deleted target nothing is kept, unless messages are still on their way', async (test) => {
   const { outbox, add, rows } = fixture(async (id) => (id === 'gone' ? undefined : REFUSED))
   await add(1, ['gone', 'owing', 'there'])
   await until(() => outbox.queue('gone')?.dropped === 1 && outbox.queue('owing')?.nextTry_ms !== undefined)
@@ -189,7 +189,7 @@ t.test('of a target that is gone nothing is kept, unless messages are still on t
   await outbox.close(Promise.resolve())
 })
 
-t.test('what cannot be noted is sent again', async (test) => {
+t.test('a message whose result cannot be stored is sent again', async (test) => {
   let [isFull, times] = [false, 0]
   const rows = new Map<string, unknown>()
   const clock = manualClock()
@@ -214,7 +214,7 @@ t.test('what cannot be noted is sent again', async (test) => {
   test.equal(rows.size, 0)
 })
 
-t.test('of what is done, a number is kept', async (test) => {
+t.test('of finished messages, a limited number is kept', async (test) => {
   const { outbox, add, rows } = fixture(TAKEN)
   await add(1_000)
   await until(() => outbox.queue('a')?.delivered === 1_000)

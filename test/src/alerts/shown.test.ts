@@ -38,7 +38,7 @@ const outbox = {
   queue: (id: string) => (id === 'target-1' ? queue : undefined),
 }
 
-t.test('an alert is shown with what became of the messages about it', (test) => {
+t.test('an alert is shown with the results of its messages', (test) => {
   const shown = shownAlert(ALERT, undefined, outbox, viewOf({ alertTargets: [chat()] }))
   test.match(shown, { state: 'firing', objectId: 'n1', objectName: '/state', silenceId: null })
   test.match(shown.deliveries, [
@@ -49,7 +49,7 @@ t.test('an alert is shown with what became of the messages about it', (test) => 
   test.end()
 })
 
-t.test('a silence is named, unless it is over anyway', (test) => {
+t.test('a silence is named, unless the alert has ended', (test) => {
   const silence = {
     id: 's-1',
     ruleId: null,
@@ -65,7 +65,7 @@ t.test('a silence is named, unless it is over anyway', (test) => {
   test.end()
 })
 
-t.test('targets are shown with what waits and what was given up, also before the first message', (test) => {
+t.test('targets are shown with waiting and abandoned messages, also before the first one', (test) => {
   const shown = deliveriesShown([chat(), chat({ id: 'target-2', name: 'other' })], outbox, Date.parse(AT))
   test.match(shown, [
     { targetName: 'the chat', waiting: 1, dropped: 3, failures: 2, lastError: 'refused', nextTry: AT },

@@ -14,7 +14,7 @@ const asked = (more: object = {}) => ({
 })
 const alert = (id: string, name = id, ruleId = 'rule-1') => ({ ruleId, object: { type: 'server', id, name } })
 
-t.test('a silence is of a rule, an object or both, until it ends', async (test) => {
+t.test('a silence covers a rule, an object or both, until it ends', async (test) => {
   const clock = manualClock()
   const { silences: table } = openStore(test)
   const silences = new Silences(table, clock)
@@ -28,26 +28,23 @@ t.test('a silence is of a rule, an object or both, until it ends', async (test) 
   clock.advance(3_600_000)
   test.same([silences.all, silences.of(alert('be/r1'))], [[], undefined])
   await silences.begin(asked({ endsAt: '2026-01-03T04:00:00.000Z' }))
-  test.equal(table.entries().length, 1, 'those that have ended are gone')
+  test.equal(table.entries().length, 1, 'ended ones are deleted')
 })
 
-t.test(
-  'names are those that people wrote, in whatever letters, and a clock that is set back is heeded',
-  async (test) => {
-    const clock = manualClock()
-    const silences = new Silences(openStore(test).silences, clock)
-    await silences.begin(asked({ objectName: 'Web*' }))
-    await silences.begin(asked({ objectName: 'shop/db', endsAt: '2026-01-02T03:30:00.000Z' }))
-    const quiet = () => ['WEB1', 'Shop/DB', 'shop/db2'].map((name) => silences.of(alert('x', name)) !== undefined)
-    test.same(quiet(), [true, true, false])
-    clock.advance(1_800_000)
-    test.same(quiet(), [true, false, false])
-    clock.advance(-1_800_000)
-    test.same(quiet(), [true, true, false])
-  },
-)
+t.test('names are matched regardless of case, and a clock that is set back counts', async (test) => {
+  const clock = manualClock()
+  const silences = new Silences(openStore(test).silences, clock)
+  await silences.begin(asked({ objectName: 'Web*' }))
+  await silences.begin(asked({ objectName: 'shop/db', endsAt: '2026-01-02T03:30:00.000Z' }))
+  const quiet = () => ['WEB1', 'Shop/DB', 'shop/db2'].map((name) => silences.of(alert('x', name)) !== undefined)
+  test.same(quiet(), [true, true, false])
+  clock.advance(1_800_000)
+  test.same(quiet(), [true, false, false])
+  clock.advance(-1_800_000)
+  test.same(quiet(), [true, true, false])
+})
 
-t.test('one that is ended is over at once; one that is none is not found', async (test) => {
+t.test('ending one takes effect at once; an unknown one is not found', async (test) => {
   const silences = new Silences(openStore(test).silences, manualClock())
   const id = await silences.begin(asked())
   await silences.end(id)
@@ -55,7 +52,7 @@ t.test('one that is ended is over at once; one that is none is not found', async
   await test.rejects(silences.end(id), { code: 'NOT_FOUND' })
 })
 
-t.test('there are only so many', async (test) => {
+t.test('their number is limited', async (test) => {
   const { silences: table } = openStore(test)
   const clock = manualClock()
   const rows = Array.from({ length: 500 }, (_, at) => ({

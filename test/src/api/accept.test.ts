@@ -1,7 +1,7 @@
 import t from 'tap'
 import { prefers, weightsOf } from '../../../src/api/accept.ts'
 
-t.test('names and weights; what cannot be read is not wanted', async (t) => {
+t.test('names and weights; unreadable parts are ignored', async (t) => {
   t.strictSame([...weightsOf('')], [])
   t.strictSame(
     [...weightsOf('Text/CSV, application/json;q=0.5 ; charset=x, a;q=2, b; Q = 0.123, , c;q=1.000')],
@@ -15,7 +15,7 @@ t.test('names and weights; what cannot be read is not wanted', async (t) => {
   )
 })
 
-t.test('rows for those who want rows', async (t) => {
+t.test('rows for clients that prefer rows', async (t) => {
   const rows = ['text/csv', 'TEXT/CSV; charset=utf-8', 'text/csv, */*;q=0.1', 'application/json, text/csv', 'text/*']
   t.strictSame(
     rows.filter((accept) => !prefers('text/csv', accept)),

@@ -44,10 +44,10 @@ t.test('an endpoint id depends on method and path alone', async (test) => {
 t.test('ids of default roles are the same in every installation', async (test) => {
   test.equal(ADMINISTRATOR.id, DEFAULT_ROLES[0]?.id)
   test.equal(new Set(DEFAULT_ROLES.map(({ id }) => id)).size, DEFAULT_ROLES.length)
-  test.match(ADMINISTRATOR.id, /^[0-9a-f]{8}-[0-9a-f]{4}-5/, 'from the name')
+  test.match(ADMINISTRATOR.id, /^[0-9a-f]{8}-[0-9a-f]{4}-5/, 'derived from the name')
 })
 
-t.test('what reveals a secret is in no role that only reads', async (test) => {
+t.test('endpoints that reveal a secret are in no role that only reads', async (test) => {
   const download = made('GET', '/system/key', { effect: 'read', reveals: true })
   for (const role of ['Operator', 'Monitoring', 'Auditor']) test.notOk(grants(role, download), role)
   test.ok(grants('Administrator', download))
@@ -72,7 +72,7 @@ t.test('Manager reads users, rights and backups but does not change them', async
   }
 })
 
-t.test('Manager neither installs packages of his own nor takes the whole system back', async (test) => {
+t.test('Manager neither installs his own packages nor reverts the whole system', async (test) => {
   for (const name of ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update']) {
     test.notOk(grants('Manager', made('PUT', '/{applianceId}/x', { name, effect: 'act' })), name)
     test.ok(
@@ -83,21 +83,21 @@ t.test('Manager neither installs packages of his own nor takes the whole system 
   test.ok(grants('Manager', made('PUT', '/{applianceId}/x', { name: 'updates.start', effect: 'act' })))
 })
 
-t.test('who did what is for Administrator and Auditor', async (test) => {
+t.test('the audit log is for Administrator and Auditor', async (test) => {
   const audit = made('GET', '/audit', { effect: 'read' })
   for (const { name } of DEFAULT_ROLES) {
     test.equal(grants(name, audit), ['Administrator', 'Auditor'].includes(name), name)
   }
 })
 
-t.test('Operator empties stick tables, and stages nothing but moves of real servers', async (test) => {
+t.test('Operator clears stick tables, and stages only moves of real servers', async (test) => {
   test.ok(grants('Operator', made('DELETE', '/ipvsDirector/sticktable/{id}', { effect: 'act' })))
   test.notOk(grants('Operator', made('DELETE', '/ipvsDirector/sticktable/{id}', { effect: 'stage' })))
   test.ok(grants('Operator', made('PUT', '/x', { name: 'realServers.halt' })))
   test.notOk(grants('Operator', made('PUT', '/x', { name: 'realServers.update' })))
 })
 
-t.test('Monitoring reads figures and services, not what others are about to change', async (test) => {
+t.test('Monitoring reads figures and services, not the pending changes of others', async (test) => {
   for (const path of ['/{applianceId}/layer7proxy/stats/rips', '/metrics']) {
     test.ok(grants('Monitoring', made('GET', path, { effect: 'read' })), path)
     test.notOk(grants('Monitoring', made('PUT', path, { effect: 'act' })), path)
@@ -106,7 +106,7 @@ t.test('Monitoring reads figures and services, not what others are about to chan
   test.notOk(grants('Monitoring', made('GET', '/services/pending', { effect: 'read' })))
 })
 
-t.test('a stored default role follows the table; another role holds what it stores', async (test) => {
+t.test('a stored default role follows the table; another role has its stored rights', async (test) => {
   const table = [made('GET', '/a', { effect: 'read' }), made('PUT', '/a')]
   const [read = '', write = ''] = table.map(endpointId)
   const auditor = DEFAULT_ROLES.find(({ name }) => name === 'Auditor')?.id ?? ''
@@ -119,7 +119,7 @@ t.test('a stored default role follows the table; another role holds what it stor
   )
 })
 
-t.test('the catalogue is the table as roles see it', async (test) => {
+t.test('the catalogue is the table in terms of roles', async (test) => {
   const table = [made('GET', '/a', { effect: 'read', name: 'a.list' }), made('PUT', '/a/{id}', { name: 'a.update' })]
   const catalog = catalogOf(table)
   test.same(catalog.list()[1], {

@@ -18,7 +18,7 @@ type Errors = readonly { readonly field: string; readonly code: string; readonly
 const codesOf = (errors: Errors) => errors.map(({ field, code }) => `${field} ${code}`)
 
 t.test(
-  'a name stands for the id, whatever its case; the id is stored, and stays when the name changes',
+  'a name is accepted for the id, in any case; the id is stored, and stays when the name changes',
   async (test) => {
     const { call, made, web } = await fixture()
     const reals = [{ ripId: { name: 'wEB 1' }, weight: 3 }]
@@ -38,7 +38,7 @@ t.test(
   },
 )
 
-t.test('a letter with its accent is the same in one character or two: taken, found and looked up', async (test) => {
+t.test('an accented letter in one character or two is the same: accepted, found and looked up', async (test) => {
   const { call } = await borrow()
   const [one, two] = ['caf\u00e9', 'cafe\u0301']
   const { id } = (await call('POST', '/ipvsDirector/rips', { body: { name: one, ip: '192.0.2.1', port: 80 } })).json
@@ -51,7 +51,7 @@ t.test('a letter with its accent is the same in one character or two: taken, fou
   test.match(made.json.data, { reals: [{ ripId: id }] })
 })
 
-t.test('UNKNOWN_NAME: every one at once, and nothing is stored', async (test) => {
+t.test('UNKNOWN_NAME: all of them at once, and nothing is stored', async (test) => {
   const { call } = await fixture()
   const reals = [{ ripId: { name: 'Web 1' } }, { ripId: { name: 'web 2' } }, { ripId: 'gone' }]
   const healthCheck = { type: 'script', id: { name: 'nope' } }
@@ -69,7 +69,7 @@ t.test('UNKNOWN_NAME: every one at once, and nothing is stored', async (test) =>
   test.same((await call('GET', '/layer7proxy/backends')).json.data, [])
 })
 
-t.test('what is no name is refused as before, or by the field within', async (test) => {
+t.test('a value that is no name is refused as before, or by the inner field', async (test) => {
   const { call } = await fixture()
   const sent = async (ripId: unknown) =>
     codesOf(
@@ -98,7 +98,7 @@ t.test('NOT_UNIQUE: one record by two of its names, or by a name and its id', as
   test.same((await made('/localUsers/users', { ...user, groups: [{ name: 'ops' }] })).groups, [group.id])
 })
 
-t.test('a name is looked up in the transaction that it is sent in, and only there', async (test) => {
+t.test('a name is looked up only in the transaction of the request', async (test) => {
   const { call, made } = await fixture()
   const headers = { 'x-transaction-id': String((await call('POST', '/transactions')).json.data.id) }
   const { id } = await made('/ipvsDirector/rips', { name: 'new', ip: '192.0.2.2', port: 80 }, headers)
@@ -107,7 +107,7 @@ t.test('a name is looked up in the transaction that it is sent in, and only ther
   test.match(await made('/ipvsDirector/backends', body, headers), { reals: [{ ripId: id }] })
 })
 
-t.test('AMBIGUOUS_NAME: two records that came back under one name are told apart by their ids', async (test) => {
+t.test('AMBIGUOUS_NAME: two records restored under one name are distinguished by their ids', async (test) => {
   const prepare = async (state: string) => {
     const store = new LmdbConfigStore(join(state, 'config'))
     const writes = ['a', 'b'].map((id) => {

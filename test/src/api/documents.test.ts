@@ -17,7 +17,7 @@ const table: readonly Endpoint[] = [
 ]
 const documents = () => new Documents(table, '1.2.3')
 
-t.test('the API description is made once, and its tag changes with its content', async (test) => {
+t.test('the API description is generated once, and its tag changes with its content', async (test) => {
   const once = documents()
   const document = once.openapi()
   test.equal(once.openapi(), document)

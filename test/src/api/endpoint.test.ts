@@ -6,14 +6,14 @@ import { closed } from '../../../src/model/fields.ts'
 
 const common = { staged: false, summary: 's', message: 'm' } as const
 
-t.test('what a literal leaves out is the safe choice', async (test) => {
+t.test('anything that a literal leaves out is the safe choice', async (test) => {
   const ping = endpoint({ ...common, name: 'a.b', method: 'GET', path: '/a', effect: 'read', handle: () => undefined })
   test.equal(ping.access, 'granted', 'a role must grant it')
   test.match(ping, { extension: false, reveals: false, status: 200, produces: ['application/json'] })
   test.match(ping, { query: undefined, body: undefined, data: undefined })
 })
 
-t.test('what a literal says is kept', async (test) => {
+t.test('the values in a literal are kept', async (test) => {
   const body = closed({ a: Type.Integer() })
   const query = closed({ q: Type.Optional(Type.String()) })
   const handle = () => Reply.with<never[]>([], {})
@@ -166,7 +166,7 @@ const literals = (): readonly Endpoint[] => [
 /** Compiles only when both types are the same. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 
-t.test('the compiler takes parameter names from the path', async (test) => {
+t.test('the compiler derives parameter names from the path', async (test) => {
   const none: Same<ParamNames<'/ping'>, never> = true
   const both: Same<ParamNames<'/{applianceId}/things/{id}/drain'>, 'applianceId' | 'id'> = true
   test.ok(none && both)

@@ -15,7 +15,7 @@ const listing = (list: ListRules) => ({ name: 'things.list', message: 'Things of
 const ask = (things: unknown, asked: Asked, list = BY_NAME) =>
   answerList(listing(list), things, { where: 'here' }, asked)
 
-/** What is answered: data and `next`. */
+/** Returns the answer: data and `next`. */
 function page(things: unknown, asked: Asked, list = BY_NAME) {
   const answer = ask(things, asked, list)
   const { data, beside } = answer instanceof Reply ? answer : { data: answer, beside: {} }
@@ -25,7 +25,7 @@ const ids = (things: readonly Thing[]) => things.map(({ id }) => id).join('')
 const thing = (id: string, more: Partial<Thing> = {}): Thing => ({ id, name: `Thing ${id}`, ...more })
 const things = ['a', 'b', 'c', 'd'].map((id) => thing(id))
 
-/** The same numbers in every run. */
+/** Returns the same numbers in every run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -34,12 +34,12 @@ function numbers(seed: number): (below: number) => number {
   }
 }
 
-t.test('who asks for nothing is answered what the handler answered', async (test) => {
+t.test('without parameters the answer is that of the handler', async (test) => {
   const reply = Reply.with(things, { beside: { count: 4 } })
   for (const result of [things, reply, { lists: things }]) test.equal(ask(result, {}), result)
 })
 
-t.test('pages together are the whole list, whatever comes and goes meanwhile: 300 lives', async (test) => {
+t.test('pages together are the whole list, whatever is added and deleted meanwhile: 300 lives', async (test) => {
   for (let seed = 1; seed <= 300; seed++) {
     const below = numbers(seed)
     const made = () => `${String.fromCharCode(97 + below(26))}${below(100)}`
@@ -76,10 +76,10 @@ t.test('a whole number of pages ends without an empty one', async (test) => {
   const second = page(things, { limit: 2, after: first.next ?? '' })
   test.same([ids(second.things), second.next], ['cd', undefined])
   test.same(page([], { limit: 2 }), { things: [], next: undefined })
-  test.equal(ids(page(things, { after: first.next ?? '' }).things), 'cd', 'all that follows, without a limit')
+  test.equal(ids(page(things, { after: first.next ?? '' }).things), 'cd', 'all later ones, without a limit')
 })
 
-t.test('names are compared whole and parts anywhere, whatever their case; pages hold what fits', async (test) => {
+t.test('names are compared whole and parts anywhere, in any case; pages hold what fits', async (test) => {
   const web = [
     thing('a', { name: 'Web1', at: [{ ip: '192.0.2.1' }, { ip: '2001:DB8::1' }] }),
     thing('b', { name: 'web10' }),
@@ -98,7 +98,7 @@ t.test('names are compared whole and parts anywhere, whatever their case; pages 
   test.same([ids(first.things), ids(page(web, { q: 'web1', limit: 1, after: first.next ?? '' }).things)], ['a', 'b'])
 })
 
-t.test('a place that is none of the list is refused', async (test) => {
+t.test('a place that the list does not have is refused', async (test) => {
   const { next = '' } = page(things, { limit: 1 })
   const other = answerList({ ...listing(BY_NAME), name: 'others.list' }, things, {}, { limit: 1 })
   const [ofOther, broken] = [String((other as Reply<unknown>).beside['next']), Buffer.from('things.list \ud800')]
@@ -109,7 +109,7 @@ t.test('a place that is none of the list is refused', async (test) => {
   }
 })
 
-t.test('what is beside a list, or around it, stays', async (test) => {
+t.test('fields beside a list, or around it, stay', async (test) => {
   const counted = ask(Reply.with(things, { beside: { count: 4 } }), { limit: 1 })
   test.match(counted, { data: [{ id: 'a' }], beside: { count: 4, next: String } })
   test.match(ask({ lists: things }, { name: 'thing c' }), { data: { lists: [{ id: 'c' }] }, beside: {} })
@@ -124,7 +124,7 @@ t.test('a list has its usual limit and the order of its keys', async (test) => {
   test.equal(ids(page(named, { after: first.next ?? '' }, rules).things), '6')
 })
 
-t.test('a list in an order of its own goes on behind the record of a place, as long as that is there', async (test) => {
+t.test('a list with its own order continues after the record of a place, as long as that exists', async (test) => {
   const rules = { ...BY_NAME, hasOwnOrder: true } as const
   const mixed = ['c', 'a', 'd', 'b'].map((id) => thing(id))
   const first = page(mixed, { limit: 2 }, rules)
@@ -135,7 +135,7 @@ t.test('a list in an order of its own goes on behind the record of a place, as l
   test.throws(() => page(things.slice(1), { after }, rules), { code: 'INVALID_QUERY' })
 })
 
-t.test('what is told one by one is looked up when its turn comes, and only of the page', async (test) => {
+t.test('lazily built records are looked up in their turn, and only those of the page', async (test) => {
   for (const count of [2, 201, 400, 1_001]) {
     let told = 0
     const records = Array.from({ length: count }, (_, at) => thing(String(at).padStart(4, '0')))
@@ -175,7 +175,7 @@ t.test('what is told one by one is looked up when its turn comes, and only of th
   }
 })
 
-t.test('what is beside a long list stands behind it', async (test) => {
+t.test('fields beside a long list come after it', async (test) => {
   const many = Array.from({ length: 300 }, (_, at) => thing(String(at + 100)))
   const answer = ask(Reply.with(many, { beside: { count: 7 } }), { q: 'thing', limit: 250 })
   const parts: string[] = []

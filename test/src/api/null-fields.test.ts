@@ -11,7 +11,7 @@ const body = closed({
 })
 const whenNull = { list: [], max: null }
 
-t.test('null is taken in the fields that it clears, and in no other', async (test) => {
+t.test('null is accepted in the fields that it clears, and in no other', async (test) => {
   const validator = Compile(withNulls(body, whenNull))
   const check = (value: unknown) => validator.Check(value)
   test.ok(check({ name: 'a', list: null, max: null }))
@@ -21,16 +21,16 @@ t.test('null is taken in the fields that it clears, and in no other', async (tes
   test.notOk(check({ name: 'a', other: null }))
 })
 
-t.test('what null stands for takes its place, each time anew', async (test) => {
+t.test('null is replaced by its meaning, each time a new value', async (test) => {
   const sent = { name: 'a', list: null }
   const one = withoutNulls(sent, whenNull)
   test.same(one, { name: 'a', list: [] })
-  test.not(one['list'], withoutNulls(sent, whenNull)['list'], 'nobody shares it')
+  test.not(one['list'], withoutNulls(sent, whenNull)['list'], 'it is not shared')
   const plain = { name: null, toString: null }
   test.equal(withoutNulls(plain, whenNull), plain)
 })
 
-t.test('null of what nobody has set is left out where no schema takes it', async (test) => {
+t.test('null in an unset field is left out where no schema accepts it', async (test) => {
   const real = closed({
     ripId: Type.String(),
     port: Type.Optional(Type.Integer()),
@@ -72,6 +72,6 @@ t.test('null of what nobody has set is left out where no schema takes it', async
     map: { a: null },
   }
   test.same(withoutUnset(schema, sent, false), left)
-  test.same(withoutUnset(schema, sent, true), { ...left, weight: null }, 'of a record that is there null clears')
+  test.same(withoutUnset(schema, sent, true), { ...left, weight: null }, 'in an existing record null clears')
   test.same(withoutUnset(schema, { check: null }, false), { check: null })
 })

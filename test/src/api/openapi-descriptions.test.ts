@@ -7,7 +7,7 @@ import { endpoints } from '../../../src/resources/index.ts'
 
 const common = { path: '/things', summary: 's', message: 'm', handle: () => undefined } as const
 
-t.test('what it takes and when it takes effect follows from the literal', async (test) => {
+t.test('parameters and the time of effect follow from the literal', async (test) => {
   const read = endpoint({ ...common, name: 'things.list', method: 'GET', effect: 'read' })
   test.equal(describe(read), 'Takes a role that grants it, and changes nothing.')
   test.match(describe({ ...read, access: 'public' }), /^Takes no login, and/)
@@ -15,7 +15,7 @@ t.test('what it takes and when it takes effect follows from the literal', async 
   test.match(describe({ ...read, reveals: true }), /holds secrets/)
 })
 
-t.test('what is staged says what the apply does with it, and what it alone refuses', async (test) => {
+t.test('a staged operation says what the apply does with it, and which refusals are its own', async (test) => {
   const body = closed({ name: Type.String() })
   const create = endpoint({ ...common, name: 'realServers.create', method: 'POST', effect: 'stage', body })
   test.match(describe(create), /until the next apply, with which HAProxy and keepalived take it/)
@@ -26,7 +26,7 @@ t.test('what is staged says what the apply does with it, and what it alone refus
   test.match(describe({ ...create, name: 'novel.create' }), /with which every program that it concerns follows/)
 })
 
-t.test('what acts says so, after what the literal says about it', async (test) => {
+t.test('an acting operation says so, after the text of the literal', async (test) => {
   const about = 'The program ends and starts again'
   const act = endpoint({ ...common, name: 'things.restart', method: 'PUT', effect: 'act', about, managedOnly: true })
   test.match(describe(act), /^The program ends and starts again\. Takes .* at once, .*; a daemon that only watches/)
@@ -34,7 +34,7 @@ t.test('what acts says so, after what the literal says about it', async (test) =
   test.match(describe({ ...act, effect: 'stage-and-act' }), /but for what it says happens at once/)
 })
 
-t.test('what an apply does is said of every resource that stages its own records', async (test) => {
+t.test('the effect of an apply is described for every resource that stages its own records', async (test) => {
   const OF_ALL = new Set(['services', 'backups', 'revisions'])
   const staged = endpoints.filter(
     ({ effect, name }) => effect.startsWith('stage') && !OF_ALL.has(name.split('.')[0] ?? ''),

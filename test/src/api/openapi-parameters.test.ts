@@ -8,7 +8,7 @@ const namesOf = (made: Endpoint) =>
     typeof name === 'string' ? name : PARAMETERS[String($ref).split('/').pop() ?? '']?.['name'],
   )
 
-t.test('the headers that a request may have are listed where they mean something', async (test) => {
+t.test('request headers are listed where they mean something', async (test) => {
   const stage = endpoint({ ...common, method: 'PUT', path: '/a/{id}', effect: 'stage' })
   test.same(namesOf(stage), ['id', 'If-Match', 'X-Transaction-Id'])
   const create = endpoint({ ...common, method: 'POST', path: '/a', effect: 'stage' })
@@ -19,6 +19,6 @@ t.test('the headers that a request may have are listed where they mean something
   const tagged = endpoint({ ...common, method: 'GET', path: '/a', effect: 'read', isTagged: true })
   test.same(namesOf(tagged), ['If-None-Match', 'X-Fulcrum-Sequence', 'X-Transaction-Id'])
   const apply = endpoint({ ...common, method: 'PUT', path: '/a', effect: 'apply' })
-  test.same(namesOf(apply), [], 'an apply is about no transaction')
+  test.same(namesOf(apply), [], 'an apply belongs to no transaction')
   test.same(namesOf(endpoint({ ...common, method: 'GET', path: '/a', effect: 'read', access: 'public' })), [])
 })

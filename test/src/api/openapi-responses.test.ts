@@ -16,7 +16,7 @@ const common = {
 type Json = any
 const of = (made: Endpoint): Json => new Responses().of(made)
 
-t.test('a job that goes on is answered with 202, its id beside data and its path in Location', async (test) => {
+t.test('a continuing job is answered with 202, its id beside data and its path in Location', async (test) => {
   const act = { ...common, method: 'PUT', effect: 'act' } as const
   const always = of(endpoint({ ...act, status: 202, handle: () => undefined }))
   test.notOk('200' in always)
@@ -29,7 +29,7 @@ t.test('a job that goes on is answered with 202, its id beside data and its path
   test.same(sometimes['202'].content['application/json'].schema.required, ['status', 'message', 'data', 'job'])
 })
 
-t.test('what has no envelope is described as it is; what has a tag may be 304', async (test) => {
+t.test('an answer without an envelope is described as it is; one with a tag may be 304', async (test) => {
   const whole = Type.String({ description: 'HTML.' })
   const made = of(endpoint({ ...common, whole, isTagged: true, handle: () => undefined }))
   test.same(made['200'].content['application/json'].schema, { type: 'string', description: 'HTML.' })
@@ -37,7 +37,7 @@ t.test('what has no envelope is described as it is; what has a tag may be 304', 
   test.match(made['304'], { headers: { ETag: { required: true } }, content: undefined })
 })
 
-t.test('an enumeration says of which type its values are', async (test) => {
+t.test('an enumeration names the type of its values', async (test) => {
   const plainOf = (values: readonly (string | number)[]) => plain(Type.Enum([...values], { description: 'd' }))
   test.match(plainOf(['a', 'b']), { type: 'string', enum: ['a', 'b'] })
   test.match(plainOf(['', 0]), { type: ['string', 'number'] })
@@ -48,7 +48,7 @@ t.test('an enumeration says of which type its values are', async (test) => {
   })
 })
 
-t.test('headers of refusals, which stand once for all operations', async (test) => {
+t.test('headers of refusals, which are defined once for all operations', async (test) => {
   const responses = new Responses()
   const update = { ...common, method: 'PUT', effect: 'act', handle: () => undefined } as const
   const [first, second] = ['/a', '/b'].map((path) => responses.of(endpoint({ ...update, path }))) as [Json, Json]

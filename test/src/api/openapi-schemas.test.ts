@@ -39,7 +39,7 @@ function* schemasIn(node: Json): Generator<Json> {
   for (const value of Object.values(node)) yield* schemasIn(value)
 }
 
-t.test('what endpoints take and answer is named after them', async (test) => {
+t.test('bodies and answers are named after their endpoints', async (test) => {
   const thing = Type.Object({ id: text, size: Type.Integer() })
   const shapes = shapesOf(
     read('things.list', Type.Array(thing)),
@@ -54,7 +54,7 @@ t.test('what endpoints take and answer is named after them', async (test) => {
   test.match(shapes.Thing, { type: 'object', required: ['id', 'size'] })
 })
 
-t.test('a record in an object of one field has the name, and a list that tells less another one', async (test) => {
+t.test('a record in an object of one field has the name, and a list with fewer fields another one', async (test) => {
   const whole = Type.Object({ id: text, key: text })
   const shapes = shapesOf(
     read('lists.list', Type.Object({ lists: Type.Array(Type.Object({ id: text })) })),
@@ -64,7 +64,7 @@ t.test('a record in an object of one field has the name, and a list that tells l
   test.same(Object.keys(shapes.ListListed.properties), ['id'])
 })
 
-t.test('a shape with a title has that name; what requests take in its place has another', async (test) => {
+t.test('a shape with a title has that name; its variant in requests has another', async (test) => {
   const rule = (more: object) => Type.Object({ kind: text, ...more }, { title: 'Rule', description: 'One.' })
   const document = documentOf([
     write('a.create', closed({ rule: rule({ by: text }) })),
@@ -73,14 +73,18 @@ t.test('a shape with a title has that name; what requests take in its place has 
   ])
   const { schemas } = document.json.components
   test.same(schemas.A.properties.rules.items, ref('Rule'))
-  test.same(schemas.A.properties.first, { ...ref('Rule'), description: 'Two.' }, 'what it is here stands here')
+  test.same(
+    schemas.A.properties.first,
+    { ...ref('Rule'), description: 'Two.' },
+    'the description at the reference belongs to it',
+  )
   test.same(schemas.AInput.properties.rule, ref('RuleInput'))
   test.same(schemas.Rule.title, undefined)
   test.same(document.inline(schemas.B.properties.rule).required, ['kind', 'at'])
-  test.ok('BRule' in schemas, 'a third shape is named by where it stands as well')
+  test.ok('BRule' in schemas, 'a third shape is named by its place as well')
 })
 
-t.test('shapes at several places are named after the first of them, others stay where they are', async (test) => {
+t.test('shapes at several places are named after the first of them, others stay in place', async (test) => {
   const at = Type.Object({ host: text, port: Type.Integer() })
   const shapes = shapesOf(
     read('a.get', Type.Object({ target: at, once: Type.Object({ x: text }) })),
@@ -97,7 +101,7 @@ t.test('the document of this API', async (test) => {
   const { json } = documentOf(endpoints)
   const shapes: Readonly<Record<string, Json>> = json.components.schemas
 
-  await test.test('has the names that clients are written with', async (inner) => {
+  await test.test('has the names with which clients are written', async (inner) => {
     const wanted =
       'RealServer RealServerInput RealServerChange L7Frontend L7FrontendInput L7FrontendChange L7Backend L4Backend Rule RuleInput When Condition Action HealthCheckSetting Warning Change PendingChanges Applied Job Maintenance ErrorPage Certificate CipherList LocalUser Role Group OpenedSession L7BackendFigures L7RealServerFigures L4FrontendFigures Error FieldError Done CreatedId'
     inner.same(
@@ -106,14 +110,14 @@ t.test('the document of this API', async (test) => {
     )
   })
 
-  await test.test('names in words: none was left to be numbered', async (inner) => {
+  await test.test('names in words: none needed a number', async (inner) => {
     inner.same(
       Object.keys(shapes).filter((name) => !/^[A-Z][A-Za-z0-9]*[A-Za-z]$/.test(name)),
       [],
     )
   })
 
-  await test.test('has no two shapes that are equal, and none that nothing refers to', async (inner) => {
+  await test.test('has no two equal shapes, and none that is never referred to', async (inner) => {
     inner.equal(new Set(Object.values(shapes).map(bare)).size, Object.keys(shapes).length)
     const used = new Set([...schemasIn(json)].map(({ $ref }) => $ref))
     inner.same(

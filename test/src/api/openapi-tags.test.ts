@@ -3,7 +3,7 @@ import { describedTags } from '../../../src/api/openapi-tags.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { documentOf } from '../../fixtures/openapi-document.ts'
 
-t.test('tags are in groups, in the order of the table; one that nobody described is in the last', async (test) => {
+t.test('tags are in groups, in the order of the table; an undescribed one is in the last', async (test) => {
   const { tags, 'x-tagGroups': groups } = describedTags(['auth', 'novel', 'realServers', 'groups'])
   test.match(tags, [
     { name: 'auth', description: String },

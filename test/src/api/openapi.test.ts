@@ -18,7 +18,7 @@ function operationOf(made: Endpoint): Json {
   return document.inline(document.operation(made))
 }
 
-t.test('an operation carries what the literal says', async (test) => {
+t.test('an operation has the fields of the literal', async (test) => {
   const made = endpoint({
     ...common,
     name: 'things.update',
@@ -52,7 +52,7 @@ t.test('an operation carries what the literal says', async (test) => {
   })
 })
 
-t.test('a public endpoint asks for no token; one that is no extension does not say so', async (test) => {
+t.test('a public endpoint requires no token; one of the specification is not marked as an extension', async (test) => {
   const operation = operationOf(
     endpoint({ ...common, name: 'ping', path: '/ping', access: 'public', data: NoData, handle: () => [] }),
   )
@@ -77,7 +77,7 @@ t.test('a body of optional fields may be left out', async (test) => {
   test.equal(operationOf(made).requestBody.required, false)
 })
 
-t.test('query parameters are listed with what is required', async (test) => {
+t.test('query parameters are listed, with the required ones marked', async (test) => {
   const query = closed({
     start: Type.Integer({ minimum: 0, description: 'Start.' }),
     metrics: Type.Optional(Type.String({ description: 'Metrics.' })),
@@ -88,7 +88,7 @@ t.test('query parameters are listed with what is required', async (test) => {
   ])
 })
 
-t.test('data is described in its envelope, under the status that is answered', async (test) => {
+t.test('data is described in its envelope, under the status of the answer', async (test) => {
   const create = endpoint({
     ...common,
     name: 'a.b',
@@ -144,33 +144,30 @@ t.test('headers that the endpoint reads are listed', async (test) => {
   )
 })
 
-t.test(
-  'every code that the daemon can answer stands at an operation, with its status and what it means',
-  async (test) => {
-    const { components, paths } = jsonOf(...endpoints)
-    test.same(components.schemas.Error.properties.code.enum, Object.keys(ERRORS))
-    const listed = new Set<string>()
-    const wrong = new Set<string>()
-    for (const operation of Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path))) {
-      for (const [status, { $ref }] of Object.entries<Json>(operation.responses).filter(([key]) => key >= '400')) {
-        const { description, content } = components.responses[String($ref).split('/').pop() ?? '']
-        for (const code of content['application/json'].schema.allOf[1].properties.code.enum as ErrorCode[]) {
-          const isTold = description.includes(`\`${code}\`: ${ERRORS[code].meaning}`)
-          if (!isTold || String(ERRORS[code].status) !== status) wrong.add(code)
-          listed.add(code)
-        }
+t.test('every code of the daemon is in an operation, with its status and meaning', async (test) => {
+  const { components, paths } = jsonOf(...endpoints)
+  test.same(components.schemas.Error.properties.code.enum, Object.keys(ERRORS))
+  const listed = new Set<string>()
+  const wrong = new Set<string>()
+  for (const operation of Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path))) {
+    for (const [status, { $ref }] of Object.entries<Json>(operation.responses).filter(([key]) => key >= '400')) {
+      const { description, content } = components.responses[String($ref).split('/').pop() ?? '']
+      for (const code of content['application/json'].schema.allOf[1].properties.code.enum as ErrorCode[]) {
+        const isTold = description.includes(`\`${code}\`: ${ERRORS[code].meaning}`)
+        if (!isTold || String(ERRORS[code].status) !== status) wrong.add(code)
+        listed.add(code)
       }
     }
-    test.same([...wrong], [])
-    // Of paths that no operation has.
-    test.same(
-      Object.keys(ERRORS).filter((code) => !listed.has(code)),
-      ['UNKNOWN_ENDPOINT'],
-    )
-  },
-)
+  }
+  test.same([...wrong], [])
+  // Of paths that no operation has.
+  test.same(
+    Object.keys(ERRORS).filter((code) => !listed.has(code)),
+    ['UNKNOWN_ENDPOINT'],
+  )
+})
 
-t.test('optional fields of a body that makes a record have the default that null stands for', async (test) => {
+t.test('optional fields of a creation have the default that null stands for', async (test) => {
   const { json } = documentOf(endpoints)
   const { properties, required } = json.components.schemas.L7BackendInput
   test.match(properties, {
@@ -188,7 +185,7 @@ t.test('optional fields of a body that makes a record have the default that null
   )
 })
 
-t.test('every default is what its field takes', async (test) => {
+t.test('every default is valid for its field', async (test) => {
   const document = documentOf(endpoints)
   let told = 0
   for (const made of endpoints.filter(({ name, body }) => name.endsWith('.create') && body !== undefined)) {

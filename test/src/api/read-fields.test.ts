@@ -51,7 +51,7 @@ for (const [title, reading] of [
   ['an object in an object', get('/things/{id}', { thing: RECORD }, 'wrapped')],
   ['a list that it is in', get('/things', [{ ...RECORD, id: 'b', tags: [] }, RECORD], 'list')],
 ] as const) {
-  t.test(`what is read as ${title} may be sent back, and the handler sees its own fields only`, async (test) => {
+  t.test(`a record read as ${title} may be sent back, and the handler sees only its own fields`, async (test) => {
     const { seen, send, properties } = change(reading)
     test.same(properties, ['name', 'id', 'tags'])
     await send(RECORD)
@@ -63,12 +63,12 @@ for (const [title, reading] of [
   })
 }
 
-t.test('who may not read the record cannot find out what it holds', async (test) => {
+t.test('a caller without the right to read the record cannot find out its content', async (test) => {
   const { send } = change(get('/things/{id}', RECORD))
   test.match(await refusalOf(send({ tags: ['x'] }, false)), { code: 'READ_ONLY' })
 })
 
-t.test('a change that has no field in common with the read stays as it is', async (test) => {
+t.test('a change without a common field with the read stays as it is', async (test) => {
   const other = endpoint({
     ...common,
     name: 'things.restore',
@@ -81,7 +81,7 @@ t.test('a change that has no field in common with the read stays as it is', asyn
   test.equal(takingWhatIsRead([get('/things/{id}', RECORD), other])[1], other)
 })
 
-t.test('a change may name its read, and what goes on by itself is taken as it was', async (test) => {
+t.test('a change may name its read, and fields that change on their own are accepted as read', async (test) => {
   const reading = { ...get('/elsewhere', RECORD), moving: ['tags'] }
   const seen: unknown[] = []
   const put = endpoint({

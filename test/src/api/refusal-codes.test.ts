@@ -14,14 +14,14 @@ const has = (test: Test, name: string, ...codes: readonly ErrorCode[]) => {
   for (const code of codes) test.ok(named(name).includes(code), `${name} ${code}`)
 }
 
-t.test('what anybody may read is refused for the request itself, and by a node that is not there', async (test) => {
+t.test('public endpoints are refused for the request itself, or by a missing node', async (test) => {
   const codes = refusalCodes(
     endpoint({ ...common, name: 'a.b', method: 'GET', path: '/a', effect: 'read', access: 'public' }),
   )
   test.same(codes, ['MALFORMED_REQUEST', 'METHOD_NOT_ALLOWED', 'INVALID_QUERY', 'INTERNAL', 'NODE_UNREACHABLE'])
 })
 
-t.test('codes follow from what the literal says, and its own are added; each stands once', async (test) => {
+t.test('codes follow from the literal, with its own added; each is listed once', async (test) => {
   const codes = refusalCodes(
     endpoint({
       ...common,
@@ -45,7 +45,7 @@ t.test('codes follow from what the literal says, and its own are added; each sta
     test.notOk(codes.includes(code as ErrorCode), code)
 })
 
-t.test('limits, exclusions and warnings stand where they can occur', async (test) => {
+t.test('limits, exclusions and warnings are listed where they can occur', async (test) => {
   has(
     test,
     'services.apply',
@@ -73,7 +73,7 @@ t.test('limits, exclusions and warnings stand where they can occur', async (test
     test.notOk(named('realServers.list').includes(code), code)
 })
 
-t.test('what works on the machine alone is refused while somebody else does', async (test) => {
+t.test('an operation that needs the machine alone is refused while another one runs', async (test) => {
   for (const name of ['dateTime.update', 'stickTables.clear', 'stickTables.clearKey'])
     has(test, name, 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL')
 })

@@ -7,13 +7,13 @@ t.test('placeholders are filled from parameters first, then from data', async (t
   test.equal(fillMessage('{count} of {id}', { id: 'a' }, { count: 0 }), '0 of a')
 })
 
-t.test('a placeholder that nothing fills stays, and so does what is no text', async (test) => {
+t.test('a placeholder without a value stays, and so do values that are no text', async (test) => {
   for (const data of [undefined, null, [], 'text', {}, { id: null }, { id: { x: 1 } }]) {
     test.equal(fillMessage('Record {id}', {}, data), 'Record {id}')
   }
 })
 
-t.test('what a caller sends is text, never a template', async (test) => {
+t.test('text of a caller is text, never a template', async (test) => {
   test.equal(fillMessage('{id} and {name}', { id: '{name}', name: '$&' }, {}), '{name} and $&')
 })
 
@@ -30,7 +30,7 @@ t.test('an answer is either data or bytes', async (test) => {
   test.same(Reply.with(1, {}).headers, {})
 })
 
-t.test('a job that goes on stands beside data, and its path in Location', async (test) => {
+t.test('the id of a continuing job is beside data, and its path in Location', async (test) => {
   const reply = accept('j1', [], { message: 'm' })
   test.match(reply, {
     data: [],

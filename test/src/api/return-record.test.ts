@@ -11,7 +11,7 @@ const Thing = Type.Object({ id: text, name: text })
 const Secret = Type.Object({ id: text, name: text, key: text })
 const common = { summary: 's', message: 'm' } as const
 
-/** A creation beside its reads, and what was done in which order. */
+/** A creation beside its reads, and the order of their calls. */
 function fixture({ made, reveals = false }: { readonly made: unknown; readonly reveals?: boolean }) {
   const done: string[] = []
   const one = { ...common, name: 'things.get', method: 'GET', path: '/things/{id}', effect: 'read' } as const
@@ -59,26 +59,26 @@ function fixture({ made, reveals = false }: { readonly made: unknown; readonly r
   return { send, done, create }
 }
 
-t.test('the record is answered as it is read, with what the creation says beside', async (test) => {
+t.test('the record is answered as it is read, with the fields of the creation beside', async (test) => {
   const { send, create } = fixture({ made: Reply.with({ id: 'a' }, { message: 'stored; but' }) })
   test.match(await send({ return: 'record' }), { data: { id: 'a', name: 'x', key: 'k' }, message: 'stored; but' })
   test.match(await send({}), { data: { id: 'a' }, message: 'stored; but' })
   test.same(create?.data, Type.Object({ id: text, name: Type.Optional(text), key: Type.Optional(text) }))
 })
 
-t.test('a secret is not answered on the way: the list tells of the record', async (test) => {
+t.test('a secret is not revealed on the way: the list has the record', async (test) => {
   const { send, create } = fixture({ made: { id: 'a' }, reveals: true })
   const { data } = Object(await send({ return: 'record' }))
   test.same(data, { id: 'a', name: 'x' })
   test.same(Object.keys(Reflect.get(create?.data ?? {}, 'properties')), ['id', 'name'])
 })
 
-t.test('data may say nothing of the id', async (test) => {
+t.test('data may lack the id', async (test) => {
   const { send } = fixture({ made: Reply.with(undefined, { created: 'a' }) })
   test.match(await send({ return: 'record' }), { data: { id: 'a', name: 'x' } })
 })
 
-t.test('PERMISSION_DENIED: who may not read it makes nothing', async (test) => {
+t.test('PERMISSION_DENIED: without the right to read it, nothing is created', async (test) => {
   const { send, done } = fixture({ made: { id: 'a' } })
   test.match(await refusalOf(send({ return: 'record' }, ['things.list'])), { code: 'PERMISSION_DENIED' })
   test.same(done, [])
@@ -86,7 +86,7 @@ t.test('PERMISSION_DENIED: who may not read it makes nothing', async (test) => {
   test.same(done, ['prepared', 'made'])
 })
 
-t.test('what makes no record, or one that nothing reads, stays as it is', async (test) => {
+t.test('an endpoint that creates no readable record stays as it is', async (test) => {
   const common_201 = { ...common, method: 'POST', status: 201, data: NoData, handle: () => [] } as const
   const acts = endpoint({ ...common_201, name: 'a.create', path: '/a', effect: 'act' })
   const alone = endpoint({ ...common_201, name: 'b.create', path: '/b', effect: 'stage' })

@@ -7,7 +7,7 @@ import { refuses } from '../../fixtures/config.ts'
 
 const spellings = { label: 'name', list: 'items' }
 
-t.test('a field in another spelling is known by its own, and in both by what both say', (test) => {
+t.test('a field in another spelling becomes its own, and in both if their values agree', (test) => {
   test.same(inOneSpelling({ label: 'a', other: 1 }, spellings), { name: 'a', other: 1 })
   test.same(inOneSpelling({ label: 'a', name: 'a', list: ['x'] }, spellings), { name: 'a', items: ['x'] })
   const own = { name: 'a' }
@@ -20,7 +20,7 @@ t.test('a field in another spelling is known by its own, and in both by what bot
   test.end()
 })
 
-t.test('an endpoint tells contradictions with what its rules say, and its handler sees one spelling', async (test) => {
+t.test('contradictions are reported together with rule violations, and the handler sees one spelling', async (test) => {
   const seen: unknown[] = []
   const text = Type.Optional(Type.String({ description: 'Text.' }))
   const made = endpoint({

@@ -3,7 +3,7 @@ import { ownAppliance } from '../../fixtures/shared-appliance.ts'
 
 const BODY = { name: 'ca', termsAgreed: true }
 
-t.test('only a trial speaks with a CA on its own machine', async (test) => {
+t.test('only a trial contacts a CA on its own machine', async (test) => {
   const sent = async (profile: 'trial' | 'appliance', directoryUrl: string) => {
     const { call } = await ownAppliance(test, { more: { profile } })
     return (await call('POST', '/certificates/acme/accounts', { body: { ...BODY, directoryUrl } })).status

@@ -4,16 +4,16 @@ import { webhookReceiver } from '../../fixtures/alert-targets.ts'
 import { ADMIN, caller, startIn } from '../../fixtures/appliance.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
-/** Rules of a whole daemon on a machine that only records; nobody but the receiver of the webhook is waited for. */
+/** Rules of a whole daemon on a machine that only records; the test waits only for the receiver of the webhook. */
 
 t.test(
-  'a daemon tells of what waits, of certificates and of its disk, and of what it was silenced about',
+  'a daemon reports waiting changes, certificates and its disk, and what it was silenced about',
   { skip: noSmallDisk },
   async (test) => {
     const { pair } = certificateMaker(test)
     const root = pair({ name: 'of receivers', isCa: true })
     const receiver = await webhookReceiver(test, pair({ name: 'localhost', issuer: root }))
-    // How full another disk is depends on the machine.
+    // The usage of another disk depends on the machine.
     const { login, appliance } = await startIn(test, { state: smallDisk(test) })
     const call = caller(appliance, await login(ADMIN.email, ADMIN.password))
     await appliance.run()

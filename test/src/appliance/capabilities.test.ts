@@ -25,30 +25,27 @@ const BODIES: Readonly<Record<string, object>> = {
   'cluster.resolve': { keep: 'x' },
 }
 
-t.test(
-  'a daemon that only watches refuses what needs a machine of its own, and edits of its sections',
-  async (test) => {
-    const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
-    const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 31)
-    for (const { name, method, path } of managed) {
-      const body = BODIES[name]
-      const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')
-      const { status, json } = await call(method, place, body === undefined ? {} : { body })
-      test.match({ status, json }, { status: 501, json: { code: 'NOT_SUPPORTED', message: /only observes/ } }, name)
-    }
-    const real = { name: 'x', ip: '127.0.0.1', port: 1 }
-    test.equal((await call('POST', '/ipvsDirector/rips', { body: real })).status, 501)
-    test.equal((await call('PUT', '/services/apply?force=restart')).status, 501)
-    test.equal((await call('POST', '/rbac/groups', { body: { name: 'watchers', id: 'watchers' } })).status, 201)
-    test.equal((await call('PUT', '/services/apply')).status, 200)
-    test.same((await call('GET', '/services')).json.data, [])
-  },
-)
+t.test('a daemon that only observes refuses operations on a machine, and edits of its sections', async (test) => {
+  const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
+  const managed = endpoints.filter(({ managedOnly }) => managedOnly)
+  test.equal(managed.length, 31)
+  for (const { name, method, path } of managed) {
+    const body = BODIES[name]
+    const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')
+    const { status, json } = await call(method, place, body === undefined ? {} : { body })
+    test.match({ status, json }, { status: 501, json: { code: 'NOT_SUPPORTED', message: /only observes/ } }, name)
+  }
+  const real = { name: 'x', ip: '127.0.0.1', port: 1 }
+  test.equal((await call('POST', '/ipvsDirector/rips', { body: real })).status, 501)
+  test.equal((await call('PUT', '/services/apply?force=restart')).status, 501)
+  test.equal((await call('POST', '/rbac/groups', { body: { name: 'watchers', id: 'watchers' } })).status, 201)
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  test.same((await call('GET', '/services')).json.data, [])
+})
 
 const LEFT = '0198c0de-0000-7000-8000-000000000001'
 
-t.test('a start takes up what jobs have left, and tidies what belongs to none', async (test) => {
+t.test('a start resumes jobs, and removes what belongs to none', async (test) => {
   const state = temporaryFolder(test, 'appliance')
   const store = new LmdbConfigStore(join(state, 'config'))
   const about = { kind: 'gone', group: 'gone', title: 'Gone', by: 'a@b', startedAt: '2026-01-31T13:45:00.000Z' }

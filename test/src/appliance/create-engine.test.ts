@@ -8,7 +8,7 @@ import { recordingMachine } from '../../fixtures/appliance.ts'
 import { configFixture, frontend, refuses } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('figures are read, and logs listened to, before HAProxy is reloaded, and every rule is asked', async (test) => {
+t.test('figures are read and logs collected before HAProxy is reloaded, and every rule is checked', async (test) => {
   const { store, edit } = configFixture(test)
   const machine = recordingMachine(temporaryFolder(test, 'engine'))
   const order: string[] = []

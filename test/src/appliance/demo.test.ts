@@ -9,7 +9,7 @@ import { openStore } from '../../fixtures/config.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-/** A demonstration whose applies end as `apply` says; it is told the port. */
+/** A demonstration whose applies end as `apply` decides, which gets the port. */
 function fixture(test: Test, apply: (port: number) => Promise<void>) {
   const store = openStore(test)
   const frontends = () => configView(store.candidate).list('l7Frontends')
@@ -26,7 +26,7 @@ function fixture(test: Test, apply: (port: number) => Promise<void>) {
   return { demo, frontends }
 }
 
-t.test('a demonstration whose port somebody takes meanwhile has another one', async (test) => {
+t.test('a demonstration whose port is taken meanwhile uses another one', async (test) => {
   const tried: number[] = []
   const { demo, frontends } = fixture(test, async (port) => {
     tried.push(port)
@@ -41,10 +41,10 @@ t.test('a demonstration whose port somebody takes meanwhile has another one', as
   test.equal(tried.length, 2)
   test.not(first, second)
   test.equal(url, `http://127.0.0.1:${second}/`)
-  test.equal(frontends().length, 1, 'what was refused is taken back')
+  test.equal(frontends().length, 1, 'the refused edit is reverted')
 })
 
-t.test('what is refused for another reason is tried again by the next start', async (test) => {
+t.test('after another refusal the next start retries', async (test) => {
   let tried = 0
   const { demo, frontends } = fixture(test, async () => {
     tried += 1

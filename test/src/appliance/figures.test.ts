@@ -5,7 +5,7 @@ import { ObservedNames } from '../../../src/observe/observed-names.ts'
 const none = { masterSocket: undefined, statsSocket: undefined }
 const running = new ObservedNames()
 
-t.test('of the managed HAProxy, or of the observed one', async (test) => {
+t.test('from the managed HAProxy, or the observed one', async (test) => {
   test.strictSame(figuresOf({ observe: undefined, state: '/s' }, { masterSocket: '/m', statsSocket: '/s' }, running), {
     archive: { directory: '/s/archive', source: { kind: 'master-socket', path: '/m', statsSocket: '/s' } },
     names: running,

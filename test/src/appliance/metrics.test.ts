@@ -3,18 +3,18 @@ import { applianceFixture } from '../../fixtures/appliance.ts'
 
 const valueOf = (text: string, name: string) => new RegExp(`^${name}(?:\\{.*\\})? (.+)$`, 'm').exec(text)?.[1]
 
-t.test('what a node tells of itself', async (test) => {
+t.test('metrics of a node', async (test) => {
   const { call, node } = await applianceFixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'one', ip: '192.0.2.7', port: 80 } })
   const { text } = await call('GET', '/metrics')
   test.match(text, new RegExp(`^fulcrum_node_info\\{node_id="${node}",node="[^"]+",version="[^"]+"\\} 1$`, 'm'))
   test.equal(valueOf(text, 'fulcrum_pending_changes'), '1')
   test.equal(valueOf(text, 'fulcrum_revision'), '1')
-  test.equal(valueOf(text, 'fulcrum_haproxy_up'), undefined, 'a HAProxy that nothing needs may be away')
+  test.equal(valueOf(text, 'fulcrum_haproxy_up'), undefined, 'an unused HAProxy may be missing')
   test.equal(valueOf(text, 'fulcrum_archive_storing'), '1')
   test.ok(Number(valueOf(text, 'fulcrum_archive_size_bytes')) > 0)
   test.ok(Number(valueOf(text, 'fulcrum_daemon_resident_memory_bytes')) > 2 ** 20)
-  test.notMatch(text, /^fulcrum_(cluster|layer4|access_log)/m, 'of what there is none')
+  test.notMatch(text, /^fulcrum_(cluster|layer4|access_log)/m, 'unused parts have no metrics')
 })
 
 t.test('a HAProxy that does not answer is 0 where a frontend needs it', async (test) => {

@@ -11,7 +11,7 @@ t.test('a node keeps its id', async (test) => {
   test.match(id, /^[0-9a-f-]{36}$/)
   test.equal(await ensureNodeId(store), id)
   test.equal(await ensureNodeId(store, id), id)
-  test.equal(await ensureNodeId(store, 'another'), 'another', 'whose place it takes in a cluster')
+  test.equal(await ensureNodeId(store, 'another'), 'another', 'of the node that it replaces in a cluster')
   test.equal(await ensureNodeId(store), 'another', 'and keeps when it leaves')
 })
 

@@ -3,14 +3,14 @@ import t from 'tap'
 import { connectionsOfNodes, openConnections, toldConnections } from '../../../src/appliance/open-connections.ts'
 import { PeerError } from '../../../src/peers/peer-error.ts'
 
-/** Of one node, whose HAProxy and kernel have so many connections to any real server. */
+/** Figures of one node, whose HAProxy and kernel have so many connections to any real server. */
 const figures = (sessions: readonly (number | undefined)[], kernel: readonly number[] = [], isTrial = false) => ({
   settings: { profile: isTrial ? ('trial' as const) : ('appliance' as const) },
   layer7: { sessions: () => sessions },
   layer4: { live: { connections: () => kernel } },
 })
 
-t.test('connections of both layers are summed, and one that does not tell leaves all unknown', (test) => {
+t.test('connections of both layers are summed, and one unknown number makes the sum unknown', (test) => {
   test.equal(openConnections(figures([2, 1], [4]), 'r'), 7)
   test.equal(openConnections(figures([2], [4], true), 'r'), 2, 'in trial the kernel balances nothing')
   test.equal(openConnections(figures([2, undefined]), 'r'), undefined)
@@ -18,7 +18,7 @@ t.test('connections of both layers are summed, and one that does not tell leaves
   test.end()
 })
 
-t.test('in a cluster every node counts: clients are where the floating IP is', async (test) => {
+t.test('in a cluster every node counts: clients connect to the holder of the floating IP', async (test) => {
   const asked: unknown[] = []
   const over = (answers: Readonly<Record<string, () => number | null>>) => {
     const ids = Object.keys(answers)
@@ -27,7 +27,7 @@ t.test('in a cluster every node counts: clients are where the floating IP is', a
       asked.push([nodeId, JSON.parse(body)])
       return { status: 200, headers: {}, body: Readable.from([Buffer.from(JSON.stringify(answers[nodeId]?.()))]) }
     }
-    // Sound: nothing else of it is asked.
+    // Sound: nothing else of it is used.
     const asking = { self: 'a', membership: { members, forward } } as never
     return connectionsOfNodes(figures([1]), asking, 'r')
   }
@@ -40,7 +40,7 @@ t.test('in a cluster every node counts: clients are where the floating IP is', a
     ['c', { ripId: 'r' }],
   ])
   test.equal(await over({ b: () => null, c: () => 20 }), undefined)
-  test.equal(await over({ b: lost }), undefined, 'who is away may still have clients')
+  test.equal(await over({ b: lost }), undefined, 'an unreachable node may still have clients')
   test.equal(toldConnections(figures([undefined]), { ripId: 'r' }), null)
   test.equal(toldConnections(figures([3]), { ripId: 'r' }), 3)
 })

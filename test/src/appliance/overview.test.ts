@@ -3,7 +3,7 @@ import { applianceFixture } from '../../fixtures/appliance.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { until } from '../../system/api-client.ts'
 
-t.test('certificates that end, and an apply that waits', async (test) => {
+t.test('certificates that expire, and an apply that waits', async (test) => {
   const { call } = await applianceFixture(test)
   const { cert, key } = certificateMaker(test).pair({ name: 'shop.test', days: 5 })
   const later = certificateMaker(test).pair({ name: 'later.test', days: 90 })
@@ -23,7 +23,7 @@ t.test('certificates that end, and an apply that waits', async (test) => {
   test.equal(attention[0].severity, 'critical', 'the most urgent first')
 })
 
-t.test('Layer 4 of which nobody can tell how it fares is critical, but not in trial', async (test) => {
+t.test('an unknown state of Layer 4 is critical, but not in trial', async (test) => {
   for (const profile of ['appliance', 'trial'] as const) {
     const { appliance, call } = await applianceFixture(test, { profile })
     await appliance.run()

@@ -11,7 +11,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const TOLD = { step: '', version: '1', isOwn: true, sequence: 7 }
 
-/** The node `a` of two, as it leads an update of both. */
+/** The node `a` of two, while it leads an update of both. */
 function leading(test: Test, answer: (asked: unknown) => Promise<unknown>) {
   const told: object[] = []
   const asked: string[] = []
@@ -46,7 +46,7 @@ function leading(test: Test, answer: (asked: unknown) => Promise<unknown>) {
   return { rolling, ended, told, asked, node, jobs }
 }
 
-t.test('another node is asked by its port, this one by itself, and who has addresses comes last', async (t) => {
+t.test('another node is asked through its port, this one directly, and holders of addresses come last', async (t) => {
   const questions: unknown[] = []
   const { rolling, ended, told, asked, node } = leading(t, async (question) => {
     questions.push(isNodeUpdate(question))
@@ -61,7 +61,7 @@ t.test('another node is asked by its port, this one by itself, and who has addre
   t.match(told, [{ state: 'node updated', nodeId: 'b' }, { nodeId: 'a' }])
 })
 
-t.test('an answer of an unknown kind is none', async (t) => {
+t.test('an answer of an unknown kind counts as none', async (t) => {
   const { rolling, jobs } = leading(t, async () => ({ something: 'else' }))
   const { job } = await rolling.start('webui', { userId: 'u', email: 'ann', sessionId: 's' })
   while (!jobs.get(job).step.includes('unknown to this version')) await turn()

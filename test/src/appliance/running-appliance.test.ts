@@ -8,18 +8,18 @@ import { defer } from '../../../src/base/deferred.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
 import type { Listener } from '../../../src/http/server.ts'
 
-t.test('a start makes the machine what running says, without a HAProxy that is not this daemon’s', async (test) => {
+t.test('a start enforces running on the machine, except for a HAProxy of others', async (test) => {
   const trial = await applianceFixture(test)
   await trial.appliance.run()
   test.ok(
     trial.machine.host.journal.some((entry) => entry.verb === 'unit'),
-    'trial has a HAProxy of its own from the start',
+    'trial has its own HAProxy from the start',
   )
   const found = await applianceFixture(test, { profile: 'appliance' })
   await found.appliance.run()
   test.notOk(
     found.machine.host.journal.some((entry) => entry.verb === 'unit'),
-    'an appliance’s is left as it was found',
+    'that of an appliance is left as found',
   )
 })
 
@@ -32,7 +32,7 @@ t.test('it listens, answers and closes', async (test) => {
   test.equal(appliance.firstAdministrator?.email, 'admin@localhost')
 })
 
-t.test('what a disk refuses one part keeps no other from its end', async (test) => {
+t.test('a disk error in one part does not keep others from closing', async (test) => {
   const { appliance, state } = await applianceFixture(test)
   await appliance.listen()
   await appliance.run()
@@ -43,7 +43,7 @@ t.test('what a disk refuses one part keeps no other from its end', async (test) 
   test.same(await checkState(state), [], 'the stores are closed as well')
 })
 
-t.test('an apply that nobody confirmed is taken back by the daemon itself', async (test) => {
+t.test('an unconfirmed apply is reverted by the daemon itself', async (test) => {
   const { appliance, call } = await applianceFixture(test)
   await appliance.run()
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '127.0.0.1', port: 80 } })
@@ -82,7 +82,7 @@ function answered(api: Listener | undefined, method: string, path: string, token
   })
 }
 
-t.test('a stop ends the apply that is under way, and answers who asked for it', async (test) => {
+t.test('a stop ends the current apply, and answers its caller', async (test) => {
   const [begun, mayEnd] = [defer(), defer()]
   let isHeld = false
   const executor = {

@@ -43,7 +43,7 @@ function fixture(test: Test, mayWrite = async () => {}) {
   return { audit, store, clock, events, stateFolder, request }
 }
 
-t.test('an entry says who, when, from where, what and what came of it', async (test) => {
+t.test('an entry has the user, the time, the source, the action and its result', async (test) => {
   const { audit, request, store } = fixture(test)
   await audit.record(request('dateTime.update', { body: { dateTime: 'now' } }), {})
   await audit.record(
@@ -65,7 +65,7 @@ t.test('an entry says who, when, from where, what and what came of it', async (t
   test.match(knownHead(store), { seq: 3 })
 })
 
-t.test('nobody is answered before the events of what was done are on the disk', async (test) => {
+t.test('no request is answered before its events are on the disk', async (test) => {
   const opened = defer()
   const { audit, request, events, store } = fixture(test, () => opened.promise)
   events.publish('apply', { state: 'applied', revision: 2 })
@@ -80,17 +80,13 @@ t.test('nobody is answered before the events of what was done are on the disk', 
   test.match(store.events.entries(), [{ value: { id: 1, kind: 'apply', data: { revision: 2 } } }])
 })
 
-t.test('an entry that the disk refuses after the deed is written later, and nothing is staged before', async (test) => {
+t.test('an entry that the disk refuses after the act is written later, and nothing is staged before', async (test) => {
   const { audit, request, stateFolder } = fixture(test)
   const staging = endpoints.find(({ name }) => name === 'realServers.create')
   if (staging === undefined) throw new Error('there is no such endpoint')
   const obstacle = join(auditFolder(stateFolder), '000000000001.jsonl')
   mkdirSync(obstacle)
-  await test.rejects(
-    audit.record(request('dateTime.update'), {}),
-    { code: 'EISDIR' },
-    'what is not done yet is refused',
-  )
+  await test.rejects(audit.record(request('dateTime.update'), {}), { code: 'EISDIR' }, 'acts not yet begun are refused')
   test.equal(await audit.record(request('realServers.create'), { status: 201 }), true)
   test.throws(() => audit.assertRoom(staging), { code: 'INTERNAL', message: /Nothing was changed, because/ })
   await audit.record(request('realServers.update'), { status: 200 })
@@ -121,7 +117,7 @@ t.test('secrets of records are masked, and long ones are left out', async (test)
   test.ok(text.replace(/\0+$/, '').length < 2000)
 })
 
-t.test('refused logins are told and bounded, so that nobody pushes older entries out with them', async (test) => {
+t.test('refused logins are recorded up to a limit, so that they cannot push out older entries', async (test) => {
   const { audit, request, clock, events } = fixture(test)
   const told: unknown[] = []
   events.subscribe(({ data }) => told.push(data))
@@ -140,7 +136,7 @@ t.test('refused logins are told and bounded, so that nobody pushes older entries
   await audit.close()
 })
 
-t.test('a success behind each refusal does not write the refusals down, nor what was sent with them', async (test) => {
+t.test('a success after each refusal flushes neither the refusals nor their bodies', async (test) => {
   const { audit, request, stateFolder } = fixture(test)
   const body = { endpoints: Array.from({ length: 48 }, (_, n) => `GET /no/such/endpoint/of/some/length/${n}`) }
   for (let i = 0; i < 130; i++) {
@@ -150,11 +146,11 @@ t.test('a success behind each refusal does not write the refusals down, nor what
   await audit.close()
   const lines = readFileSync(segmentsIn(auditFolder(stateFolder))[0] ?? '', 'utf8').split('\n')
   const counted = lines.filter((line) => line.includes('"count":'))
-  test.equal(counted.length, 2, 'the first, and what was left when it ended')
+  test.equal(counted.length, 2, 'the first, and the rest when it ended')
   test.ok(counted.every((line) => line.length < 1000 && !line.includes('"body"')))
 })
 
-t.test('a user who is refused again and again does not fill the log', async (test) => {
+t.test('a user who is refused repeatedly does not fill the log', async (test) => {
   const { audit, request, stateFolder, store } = fixture(test)
   const refused = () => audit.record(request('services.apply'), { status: 403, code: 'PERMISSION_DENIED' })
   for (let i = 0; i < 50; i++) await refused()
@@ -165,11 +161,11 @@ t.test('a user who is refused again and again does not fill the log', async (tes
   for (let i = 0; i < 7; i++) await refused()
   await audit.close()
   const log = readFileSync(segmentsIn(auditFolder(stateFolder))[0] ?? '', 'utf8')
-  test.match(log.split('\n').at(-2), /"count":7/, 'what was counted is told before it ends')
+  test.match(log.split('\n').at(-2), /"count":7/, 'the rest is recorded before it ends')
   test.same(checkAudit(auditFolder(stateFolder), knownHead(store)), [])
 })
 
-t.test('who is refused often has one beginning for many, but never for a secret that is given out', async (test) => {
+t.test('frequent refusals share one beginning, but never that of a revealed secret', async (test) => {
   const { audit, request } = fixture(test)
   for (let i = 0; i < 31; i++) await audit.record(request('services.apply'), { status: 403 })
   test.equal(await audit.record(request('services.apply'), {}), true)
@@ -182,7 +178,7 @@ t.test('who is refused often has one beginning for many, but never for a secret 
   await audit.close()
 })
 
-t.test('a body that began is not told twice, and a long one not at all', async (test) => {
+t.test('an announced body is not recorded twice, and a long one not at all', async (test) => {
   const { audit, request } = fixture(test)
   const body = { dateTime: 'now' }
   await audit.record(request('dateTime.update', { body, isBegun: true }), { status: 200 })
@@ -233,7 +229,7 @@ t.test('requests are on the disk before they are answered', async (test) => {
     { endpoint: 'conntrack.update', status: 422, code: 'INVALID_BODY' },
   ])
   await anonymous('PUT', '/services/apply')
-  test.equal((await last('?limit=1'))[0].status, 422, 'who has no account is in the log, not here')
+  test.equal((await last('?limit=1'))[0].status, 422, "requests without an account are in the daemon's log, not here")
   await call('GET', '/ipvsDirector/rips')
   test.equal((await last('?limit=1'))[0].status, 422, 'reads leave no entry')
   await appliance.close()
@@ -243,7 +239,7 @@ t.test('requests are on the disk before they are answered', async (test) => {
   )
 })
 
-t.test('who is refused at everything is still let do what is right, and fills nothing', async (test) => {
+t.test('a caller whose requests are all refused can still send valid ones, and fills nothing', async (test) => {
   const { call, appliance, state } = await applianceFixture(test)
   const codes = new Set<string>()
   const newest = async () => (await call('GET', '/audit?limit=1')).json.data[0].seq
@@ -271,7 +267,7 @@ t.test('who is refused at everything is still let do what is right, and fills no
   )
 })
 
-t.test('409 and 412 keep nobody from an apply', async (test) => {
+t.test('409 and 412 block no apply', async (test) => {
   const { call } = await applianceFixture(test)
   const { id } = (await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 1 } })).json.data
   for (let n = 0; n < 60; n++) {
@@ -283,7 +279,7 @@ t.test('409 and 412 keep nobody from an apply', async (test) => {
   test.equal((await call('PUT', '/services/apply')).status, 200)
 })
 
-t.test('a query that nobody understands is not kept: it may hold a secret', async (test) => {
+t.test('an unparsable query is not stored: it may hold a secret', async (test) => {
   const { call } = await applianceFixture(test)
   await call('PUT', '/services/apply?token=S3CRET')
   const [entry] = (await call('GET', '/audit?limit=1')).json.data
@@ -291,7 +287,7 @@ t.test('a query that nobody understands is not kept: it may hold a secret', asyn
   test.notOk('query' in entry)
 })
 
-t.test('whoever is refused a right is on record', async (test) => {
+t.test('a refused right is recorded', async (test) => {
   const { call, login, anonymous } = await applianceFixture(test)
   const body = {
     email: 'nobody@localhost',

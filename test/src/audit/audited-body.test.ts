@@ -2,7 +2,7 @@ import t from 'tap'
 import { auditedBody, SECRET_FIELD } from '../../../src/audit/audited-body.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 
-t.test('what a body says is kept, but no secret and no file', async (test) => {
+t.test('the content of a body is stored, without secrets and files', async (test) => {
   test.same(
     auditedBody({
       dateTime: '2026-01-02',
@@ -23,14 +23,14 @@ t.test('what a body says is kept, but no secret and no file', async (test) => {
   test.equal(auditedBody(undefined), undefined)
 })
 
-t.test('it is bounded', async (test) => {
+t.test('the stored body is bounded', async (test) => {
   const nested = { a: { a: { a: { a: { a: 1 } } } } }
   test.same(auditedBody(nested), { a: { a: { a: { a: '…' } } } })
   const large = auditedBody({ text: 'x'.repeat(10_000), list: Array.from({ length: 1000 }, () => 1) })
   test.ok(JSON.stringify(large).length < 1000)
 })
 
-/** Text fields of what acts at once that hold neither a secret nor a file. A new one has to be thought about. */
+/** Text fields of acting endpoints that hold neither a secret nor a file. A new one has to be considered. */
 const HARMLESS = new Set([
   // Shown to all in GET /cluster.
   'reason',
@@ -41,14 +41,14 @@ const HARMLESS = new Set([
   'changes',
   'address',
   'nodeName',
-  // What a silence is for: ids and names that rules and records show as well.
+  // The object of a silence: ids and names that rules and records show as well.
   'ruleId',
   'objectId',
   'objectName',
   'until',
   // Only its owner can use it.
   'transactionId',
-  // The secrets of hosts are masked where they stand.
+  // The secrets of hosts are masked in place.
   'hosts',
   'authProtocol',
   'groupAttribute',
@@ -58,7 +58,7 @@ const HARMLESS = new Set([
   'RelayState',
   'name',
   'endpoints',
-  // The secrets of hosts are masked where they stand.
+  // The secrets of hosts are masked in place.
   'hosts',
   'authProtocol',
   'groupAttribute',
@@ -76,12 +76,12 @@ const HARMLESS = new Set([
   'to',
   'ip',
   'nodeId',
-  // Of health checks: they show in the list of processes anyway.
+  // Of health checks: they are visible in the list of processes anyway.
   'parameters',
   'versionNumber',
 ])
 
-t.test('every text field of what acts at once is known to be harmless, or masked', async (test) => {
+t.test('every text field of acting endpoints is known to be harmless, or masked', async (test) => {
   const names = new Set<string>()
   const acting = endpoints.filter(({ effect }) => ['act', 'stage-and-act', 'apply'].includes(effect))
   for (const { body } of acting) {

@@ -12,7 +12,7 @@ function request(name: string, more: Partial<AuditedRequest> = {}): AuditedReque
   return { requestId: 'r', endpoint, actor, address: '192.0.2.1', method: 'PUT', path: '/p', query: '', ...more }
 }
 
-t.test('texts are bounded, and a query that nobody understood is left out', async (test) => {
+t.test('texts are bounded, and an unparsable query is left out', async (test) => {
   const long = 'x'.repeat(5_000)
   const entry = auditEntry(request('realServers.update', { path: long, query: long }), { status: 200 }, AT)
   test.match(entry, { at: AT, by: 'a@b', outcome: 'done', status: 200, path: 'x'.repeat(320), query: 'x'.repeat(320) })
@@ -25,7 +25,7 @@ t.test('texts are bounded, and a query that nobody understood is left out', asyn
   test.match(refused, { outcome: 'refused', code: 'INVALID_QUERY' })
 })
 
-t.test('of what was forwarded, each node tells of the other one', async (test) => {
+t.test('for a forwarded request, each node names the other one', async (test) => {
   const here = auditEntry(request('power.halt', { forwardedTo: 'lb2' }), { status: 503, code: 'NODE_UNREACHABLE' }, AT)
   test.match(here, { forwardedTo: 'lb2', outcome: 'refused', status: 503, code: 'NODE_UNREACHABLE' })
   test.notOk('forwardedBy' in here)
@@ -34,7 +34,7 @@ t.test('of what was forwarded, each node tells of the other one', async (test) =
   test.notOk('forwardedTo' in there)
 })
 
-t.test('of many changes, or large ones, some are told and the others counted', async (test) => {
+t.test('of many or large changes, some are recorded and the others counted', async (test) => {
   const change = (n: number, size: number) => ({
     section: 'realServers' as const,
     id: `${n}`,
@@ -51,7 +51,7 @@ t.test('of many changes, or large ones, some are told and the others counted', a
   test.match(large, { changes: [{ leftOut: /characters of before and after/ }] })
 })
 
-t.test('an apply tells what it made live, not only that it was asked for', async (test) => {
+t.test('an apply records what it made live, not only its request', async (test) => {
   const told = [
     { op: 'update', resource: 'realServers', resourceId: 'r1', name: 'web1', by: 'olga@b' },
     { op: 'delete', resource: 'l7Frontends', resourceId: 'f1', name: 'shop', by: 'otto@b' },
@@ -65,7 +65,7 @@ t.test('an apply tells what it made live, not only that it was asked for', async
   test.notOk('live' in refused)
 })
 
-t.test('a login is named by who came in, or by the name that was tried', async (test) => {
+t.test('a login is recorded under the user, or under the attempted name', async (test) => {
   const login = (more: Partial<AuditedRequest>) => nameOf(request('auth.login', more))
   test.equal(login({ body: { email: 'tried@b' } }), 'tried@b')
   test.equal(login({ body: 5 }), '')
@@ -78,9 +78,9 @@ t.test('a login is named by who came in, or by the name that was tried', async (
   test.match(entry, { by: 'in@b', via: 'password', endedSessions: ['old'] })
 })
 
-t.test('what the daemon takes back stands under the endpoint that people take it back with', async (test) => {
+t.test('a revert by the daemon is recorded under the endpoint with which users revert', async (test) => {
   const { endpoint, method, path } = takenBackEntry({ revision: 3, told: [], more: 0 }, AT)
-  test.match(path, /^\/api\/v1\//, 'as people send it')
+  test.match(path, /^\/api\/v1\//, 'as users send it')
   test.match(
     endpoints.find(({ name }) => name === endpoint),
     { method, path: String(path).replace(/^\/api\/v1/, '') },

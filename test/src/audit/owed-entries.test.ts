@@ -2,7 +2,7 @@ import t from 'tap'
 import { OwedEntries } from '../../../src/audit/owed-entries.ts'
 import { createLog } from '../../../src/base/log.ts'
 
-/** A log of entries on a disk that takes everything, or nothing. */
+/** A log of entries on a disk that accepts everything, or nothing. */
 function fixture() {
   const disk = { takes: true }
   const written: string[] = []
@@ -22,7 +22,7 @@ function fixture() {
 
 const entry = (endpoint: string) => ({ at: '2026-01-02T03:04:05.000Z', endpoint, requestId: endpoint })
 
-t.test('what the disk refuses goes first when it takes something again, and is told once each time', async (test) => {
+t.test('entries that the disk refused are written first once it recovers, and logged once each time', async (test) => {
   const { disk, written, lines, owed } = fixture()
   await owed.append([entry('a')])
   disk.takes = false
@@ -39,7 +39,7 @@ t.test('what the disk refuses goes first when it takes something again, and is t
   await owed.close()
 })
 
-t.test('the end is the last try, and what is lost then is named', async (test) => {
+t.test('the end is the last try, and entries lost then are named', async (test) => {
   const { disk, written, lines, owed } = fixture()
   disk.takes = false
   await owed.append([entry('a'), entry('b')])

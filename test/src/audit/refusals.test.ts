@@ -4,13 +4,13 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const entry = (endpoint: string, at = '2026-01-02T03:04:05.000Z') => ({ at, endpoint })
 
-t.test('of each caller a bounded number of refusals is told one by one, the rest as one with a count', async (test) => {
+t.test('of each caller some refusals are recorded one by one, and the rest as one entry with a count', async (test) => {
   const clock = manualClock()
   const refusals = new Refusals(clock)
   const own = (key: string, times: number, endpoint = 'x') =>
     Array.from({ length: times }, () => refusals.isOwnEntry(key, entry(endpoint))).filter(Boolean).length
   test.equal(own('a', 90), 30)
-  test.equal(own('b', 10), 10, 'another caller has his own')
+  test.equal(own('b', 10), 10, 'another caller has his own limit')
   test.equal(own('a', 10, 'y'), 0)
   refusals.isOwnEntry('a', entry('x', '2026-01-02T03:05:05.000Z'))
   test.same(refusals.take('b'), [])
@@ -33,7 +33,7 @@ t.test('of each caller a bounded number of refusals is told one by one, the rest
   test.equal(own('a', 100), 30, 'never more than that at once')
 })
 
-t.test('one entry counts a bounded number of endpoints apart', async (test) => {
+t.test('one entry distinguishes a bounded number of endpoints', async (test) => {
   const refusals = new Refusals(manualClock())
   for (let n = 0; n < 130; n++) refusals.isOwnEntry('a', entry(`e${n}`))
   const [repeated] = refusals.take()
@@ -41,7 +41,7 @@ t.test('one entry counts a bounded number of endpoints apart', async (test) => {
   test.equal(repeated?.endpoints['others'], 80)
 })
 
-t.test('the beginnings of who is refused often stand for each other, and are never refused', async (test) => {
+t.test('beginnings of a caller with frequent refusals are merged, and never refused', async (test) => {
   const clock = manualClock()
   const refusals = new Refusals(clock)
   test.equal(refusals.beginning_s('a'), 0)
@@ -56,20 +56,20 @@ t.test('the beginnings of who is refused often stand for each other, and are nev
   test.equal(refusals.beginning_s('a'), 0)
 })
 
-t.test('callers are forgotten, but not what waits to be told of them', async (test) => {
+t.test('callers are forgotten, but not their unrecorded counts', async (test) => {
   const refusals = new Refusals(manualClock())
   for (let n = 0; n < 31; n++) refusals.isOwnEntry('first', entry('x'))
   for (let n = 0; n < 20_000; n++) refusals.isOwnEntry(`caller ${n}`, entry('x'))
   test.match(refusals.take(), [{ count: 1 }])
 })
 
-t.test('what was counted is told once a minute, whatever its caller does in between', async (test) => {
+t.test('counts are recorded once a minute, whatever the caller does meanwhile', async (test) => {
   const clock = manualClock()
   const refusals = new Refusals(clock)
   for (let n = 0; n < 31; n++) refusals.isOwnEntry('a', entry('x'))
   test.match(refusals.take('a'), [{ count: 1 }])
   refusals.isOwnEntry('a', entry('x'))
-  test.same(refusals.take('a'), [], 'a success right behind it')
+  test.same(refusals.take('a'), [], 'a success immediately afterwards')
   clock.advance(59_999)
   refusals.isOwnEntry('a', entry('x'))
   test.same(refusals.take('a'), [])

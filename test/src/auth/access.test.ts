@@ -37,14 +37,14 @@ async function fixture(test: Test, endpoints = table) {
     const at = { id, revision: 0, actor: 'test', endpoint: 'test', at: '' }
     await access.onPromoted([recordChange({ ...at, ...key, before, after })])
   }
-  /** A start that comes so far that somebody is told of the administrator. */
+  /** A start up to the point where the administrator is announced. */
   const open = async () => {
     const opened = await AccessControl.open({ ...parts, stateFolder, external, amend })
     await passwordWasShown(store)
     return opened
   }
   const access: AccessControl = await open()
-  /** Stages and applies, as the engine does it. */
+  /** Stages and applies, as the engine does. */
   const change = async (work: (draft: Draft) => void) => {
     await edit(work)
     const changes = store.changes()
@@ -77,7 +77,7 @@ t.test('the first administrator may do everything, also after a restart', async 
   test.same(who instanceof ApiError ? who : [...who.rights.granted], [1, 1])
 })
 
-t.test('what is no token, has ended or belongs to nobody is told apart', async (test) => {
+t.test('an invalid token, an ended session and an unknown user are distinguished', async (test) => {
   const { access, addUser, codeOf, clock, change } = await fixture(test)
   const token = await addUser('u')
   test.equal(codeOf('a.b.c'), 'UNAUTHENTICATED')
@@ -92,7 +92,7 @@ t.test('what is no token, has ended or belongs to nobody is told apart', async (
   test.equal(codeOf(last), 'TOKEN_EXPIRED')
 })
 
-t.test('an apply about anything else leaves the rights as they are', async (test) => {
+t.test('an unrelated apply leaves the rights as they are', async (test) => {
   const { access, addUser, change } = await fixture(test)
   const token = await addUser('u')
   const rights = () => {
@@ -115,7 +115,7 @@ t.test('new rights count from the next request on, with the same token', async (
     draft.section('users').merge('u', { roles: ['r'] })
   }
   await edit(give)
-  test.same(codeOf(token), [0, 0], 'staged only')
+  test.same(codeOf(token), [0, 0], 'only staged')
   await change(() => undefined)
   test.same(codeOf(token), [0, 1])
   await change((draft) => draft.section('roles').merge('r', { endpoints: [] }))
@@ -124,36 +124,33 @@ t.test('new rights count from the next request on, with the same token', async (
   test.same(codeOf(token), [1, 1])
 })
 
-t.test(
-  'whom another node vouches for may do what is granted here, and a program no more than its token',
-  async (test) => {
-    const { access, addUser, change } = await fixture(test)
-    await addUser('u', [ADMINISTRATOR.id])
-    const [a, b] = table.map((one) => endpointId(one))
-    const of = (sessionId: string, endpoints?: readonly (string | undefined)[]) => {
-      const limits = endpoints === undefined ? {} : { endpoints: endpoints.map(String) }
-      const who = access.authenticate({ userId: 'u', sessionId, ...limits })
-      return who instanceof ApiError ? who.code : [...who.rights.granted]
-    }
-    test.same(of('session-of-another-node'), [1, 1])
-    test.same(of('token t1', [a]), [1, 0])
-    test.ok(access.may({ userId: 'u', sessionId: 'token t1' }, 'a.get'))
-    test.notOk(access.may({ userId: 'u', sessionId: 'token t1' }, 'b.get'))
-    test.same(of('token t1', [b]), [0, 1], 'each request by its own limits')
-    test.same(of('token t1', []), [0, 0])
-    test.same(of('token t2'), [1, 1])
-    await change((draft) => draft.section('users').merge('u', { roles: [] }))
-    test.same(of('token t2'), [0, 0])
-    const author = { userId: 'u', email: 'u@localhost', sessionId: 'session-of-another-node' }
-    test.throws(() => access.assertStill(author, ['a.get']), { code: 'PERMISSION_DENIED' })
-    await change((draft) => draft.section('users').merge('u', { roles: [ADMINISTRATOR.id] }))
-    access.assertStill(author, ['a.get'])
-    await change((draft) => draft.section('users').remove('u'))
-    test.same(of('session-of-another-node'), 'UNAUTHENTICATED')
-  },
-)
+t.test('a caller from another node has the rights granted here, and a program no more than its token', async (test) => {
+  const { access, addUser, change } = await fixture(test)
+  await addUser('u', [ADMINISTRATOR.id])
+  const [a, b] = table.map((one) => endpointId(one))
+  const of = (sessionId: string, endpoints?: readonly (string | undefined)[]) => {
+    const limits = endpoints === undefined ? {} : { endpoints: endpoints.map(String) }
+    const who = access.authenticate({ userId: 'u', sessionId, ...limits })
+    return who instanceof ApiError ? who.code : [...who.rights.granted]
+  }
+  test.same(of('session-of-another-node'), [1, 1])
+  test.same(of('token t1', [a]), [1, 0])
+  test.ok(access.may({ userId: 'u', sessionId: 'token t1' }, 'a.get'))
+  test.notOk(access.may({ userId: 'u', sessionId: 'token t1' }, 'b.get'))
+  test.same(of('token t1', [b]), [0, 1], 'each request by its own limits')
+  test.same(of('token t1', []), [0, 0])
+  test.same(of('token t2'), [1, 1])
+  await change((draft) => draft.section('users').merge('u', { roles: [] }))
+  test.same(of('token t2'), [0, 0])
+  const author = { userId: 'u', email: 'u@localhost', sessionId: 'session-of-another-node' }
+  test.throws(() => access.assertStill(author, ['a.get']), { code: 'PERMISSION_DENIED' })
+  await change((draft) => draft.section('users').merge('u', { roles: [ADMINISTRATOR.id] }))
+  access.assertStill(author, ['a.get'])
+  await change((draft) => draft.section('users').remove('u'))
+  test.same(of('session-of-another-node'), 'UNAUTHENTICATED')
+})
 
-t.test('who is disabled or has a new password is logged out; another change keeps the session', async (test) => {
+t.test('a disabled user or a new password is logged out; another change keeps the session', async (test) => {
   const { access, addUser, codeOf, change, store } = await fixture(test)
   const [kept, disabled, renewed] = [await addUser('kept'), await addUser('disabled'), await addUser('renewed')]
   const passwordHash = await access.passwords.hash('another password')
@@ -173,7 +170,7 @@ t.test('who is disabled or has a new password is logged out; another change keep
   test.equal(codeOf(disabled), 'TOKEN_EXPIRED', 'an ended session stays ended')
 })
 
-t.test('what was asked for earlier is done by who still may', async (test) => {
+t.test('earlier requests are carried out with the current rights', async (test) => {
   const { access, change, addUser, clock } = await fixture(test)
   await change((draft) =>
     draft
@@ -200,7 +197,7 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
   await refuses(test, 'UNAUTHENTICATED', tokens.createToken(askedBy(author), wanted))
   const { id } = await tokens.createToken(askedBy({ ...author, sessionId: session }), wanted)
   const program = { ...author, sessionId: `token ${id}` }
-  test.equal(refusal(program), undefined, 'also after a start, when nobody has used the token')
+  test.equal(refusal(program), undefined, 'also after a start, before the token is used')
   await tokens.revokeToken(id, undefined)
   test.match(refusal(program), /token was revoked/)
   clock.advance(13 * 3_600_000)
@@ -210,56 +207,53 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
   test.match(refusal(), /gone or disabled/)
 })
 
-t.test(
-  'a confined right counts for what is inside, also for another node, and until it is taken away',
-  async (test) => {
-    const halt = endpoint({ ...common, name: 'realServers.halt', method: 'PUT', path: '/r' })
-    const { access, change, addUser } = await fixture(test, [...table, halt])
-    const confined = (names: string[]) => [{ endpoint: endpointId(halt), where: { names } }]
-    await change((draft) =>
-      draft
-        .section('roles')
-        .create({ id: 'r', name: 'r', builtin: false, endpoints: [], confined: confined(['shop-*']) }),
-    )
-    await addUser('u', ['r'])
-    const [shop, bank] = ['shop-1', 'bank-1'].map((name) => {
-      const record = realServer(name)
-      return { section: 'realServers', before: record, after: record }
-    })
-    const author = { userId: 'u', email: 'u@localhost', sessionId: 'session-of-another-node' }
-    test.match(access.authenticate(author), { rights: { granted: [0, 0, 2] } })
-    test.ok(access.isConfined(author))
-    test.notOk(access.may(author, 'realServers.halt'), 'who has not thought of areas refuses')
-    test.ok(access.may(author, 'realServers.halt', shop))
-    test.notOk(access.may(author, 'realServers.halt', bank))
-    test.notOk(access.may(author, 'a.get', shop))
-    test.ok(access.areaOf(author, 'realServers.halt')?.has(realServer('shop-2')))
-    test.equal(access.areaOf(author, 'a.get'), undefined, 'it is about no kind of records that can be confined')
-    // A token is limited further; what its user may do can change while a request with it waits.
-    const program = { ...author, sessionId: 'token of-another-node' }
-    const admit = (endpoints: string[]) => access.authenticate({ ...program, endpoints })
-    admit([endpointId(halt)])
-    access.assertStill(author, ['realServers.halt'], shop)
-    for (const touched of [bank, undefined])
-      test.throws(() => access.assertStill(author, ['realServers.halt'], touched), { code: 'PERMISSION_DENIED' })
-    await change((draft) => draft.section('roles').merge('r', { confined: confined(['bank-*']) }))
-    test.throws(() => access.assertStill(author, ['realServers.halt'], shop), { code: 'PERMISSION_DENIED' })
-    for (const caller of [author, program]) {
-      test.notOk(access.may(caller, 'realServers.halt', shop), caller.sessionId)
-      test.ok(access.may(caller, 'realServers.halt', bank), caller.sessionId)
-      test.ok(access.isConfined(caller), caller.sessionId)
-      test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('shop-2')), false, caller.sessionId)
-    }
-    admit([])
-    test.notOk(access.may(program, 'realServers.halt', bank))
-    const nobody = { userId: 'nobody', sessionId: '' }
-    test.ok(access.isConfined(nobody), 'who has no rights is held to none')
-    await change((draft) => draft.section('users').merge('u', { roles: [] }))
-    for (const caller of [author, program, nobody]) {
-      test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('bank-1')), false)
-    }
-  },
-)
+t.test('a confined right covers its area, also for another node, and until it is withdrawn', async (test) => {
+  const halt = endpoint({ ...common, name: 'realServers.halt', method: 'PUT', path: '/r' })
+  const { access, change, addUser } = await fixture(test, [...table, halt])
+  const confined = (names: string[]) => [{ endpoint: endpointId(halt), where: { names } }]
+  await change((draft) =>
+    draft
+      .section('roles')
+      .create({ id: 'r', name: 'r', builtin: false, endpoints: [], confined: confined(['shop-*']) }),
+  )
+  await addUser('u', ['r'])
+  const [shop, bank] = ['shop-1', 'bank-1'].map((name) => {
+    const record = realServer(name)
+    return { section: 'realServers', before: record, after: record }
+  })
+  const author = { userId: 'u', email: 'u@localhost', sessionId: 'session-of-another-node' }
+  test.match(access.authenticate(author), { rights: { granted: [0, 0, 2] } })
+  test.ok(access.isConfined(author))
+  test.notOk(access.may(author, 'realServers.halt'), 'code that does not check areas refuses')
+  test.ok(access.may(author, 'realServers.halt', shop))
+  test.notOk(access.may(author, 'realServers.halt', bank))
+  test.notOk(access.may(author, 'a.get', shop))
+  test.ok(access.areaOf(author, 'realServers.halt')?.has(realServer('shop-2')))
+  test.equal(access.areaOf(author, 'a.get'), undefined, 'it concerns no records that can be confined')
+  // A token is limited further; the rights of its user can change while a request with it waits.
+  const program = { ...author, sessionId: 'token of-another-node' }
+  const admit = (endpoints: string[]) => access.authenticate({ ...program, endpoints })
+  admit([endpointId(halt)])
+  access.assertStill(author, ['realServers.halt'], shop)
+  for (const touched of [bank, undefined])
+    test.throws(() => access.assertStill(author, ['realServers.halt'], touched), { code: 'PERMISSION_DENIED' })
+  await change((draft) => draft.section('roles').merge('r', { confined: confined(['bank-*']) }))
+  test.throws(() => access.assertStill(author, ['realServers.halt'], shop), { code: 'PERMISSION_DENIED' })
+  for (const caller of [author, program]) {
+    test.notOk(access.may(caller, 'realServers.halt', shop), caller.sessionId)
+    test.ok(access.may(caller, 'realServers.halt', bank), caller.sessionId)
+    test.ok(access.isConfined(caller), caller.sessionId)
+    test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('shop-2')), false, caller.sessionId)
+  }
+  admit([])
+  test.notOk(access.may(program, 'realServers.halt', bank))
+  const nobody = { userId: 'nobody', sessionId: '' }
+  test.ok(access.isConfined(nobody), 'a caller without rights is confined')
+  await change((draft) => draft.section('users').merge('u', { roles: [] }))
+  for (const caller of [author, program, nobody]) {
+    test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('bank-1')), false)
+  }
+})
 
 t.test('a user who loses a group by a login at another node loses its rights here as well', async (test) => {
   const { access, change, store } = await fixture(test)
@@ -279,22 +273,22 @@ t.test('a user who loses a group by a login at another node loses its rights her
   }
   test.same(granted(), [1, 0])
   const { rights } = validity
-  // As it comes by the log: nothing on this node asked for it.
+  // As it arrives through the log: nothing on this node requested it.
   await amendIn(store, { section: 'radiusUsers', scope: '', key: 'u' }, { groups: [] })
   test.same(granted(), [0, 0])
   test.ok(validity.rights > rights, 'other threads ask again')
   await amendIn(store, { section: 'radiusUsers', scope: '', key: 'u' }, { groups: ['g'] })
   test.same(granted(), [1, 0])
   await amendIn(store, { section: 'groups', scope: '', key: 'g' }, { roles: [] })
-  test.same(granted(), [0, 0], 'and the same for what the group grants')
+  test.same(granted(), [0, 0], 'and the same for rights of the group')
 })
 
-t.test('a start writes nothing by itself; what a crash has left is ended when it is told to', async (test) => {
+t.test('a start alone writes nothing; sessions left by a crash are ended on request', async (test) => {
   const { addUser, edit, promote, store, open } = await fixture(test)
   await addUser('gone')
   await addUser('here')
   const left = () => [...store.sessions.entries()].map(({ value }) => String(Object(value).userId)).toSorted()
-  // The daemon ended before it could end the sessions of who is gone.
+  // The daemon ended before it could end the sessions of the deleted user.
   await edit((draft) => draft.section('users').remove('gone'))
   await promote()
   const access = await open()
@@ -303,7 +297,7 @@ t.test('a start writes nothing by itself; what a crash has left is ended when it
   test.same(left(), ['here'])
 })
 
-t.test('what an apply ends is ended after a crash that came right behind its promotion', async (test) => {
+t.test('sessions that an apply ends are ended after a crash directly behind its promotion', async (test) => {
   const { access, addUser, edit, store, clock, open } = await fixture(test)
   const tokenOf = (userId: string) =>
     access.account.createToken(askedBy({ userId, email: '', sessionId: access.sessions.list(userId)[0]?.id ?? '' }), {
@@ -325,7 +319,7 @@ t.test('what an apply ends is ended after a crash that came right behind its pro
   const header = { applyId: 'a', revision: store.revision + 1, by: 'tester', at, comment: '' }
   await promoteIn(store, store.changes(), header)
   clock.advance(1000)
-  // By who knows the new password already.
+  // By a user who already knows the new password.
   const { session } = await access.sessions.create('renewed', { via: 'password', address: '' })
   const started = await open()
   await started.endNobodys()
@@ -340,11 +334,11 @@ t.test('what an apply ends is ended after a crash that came right behind its pro
       .map(({ userId }) => userId)
       .toSorted(),
     ['here', 'renewed'],
-    'a user that is restored brings no token back',
+    'a restored user brings no token back',
   )
 })
 
-t.test('a password that is changed at another node ends what this one has opened without a quorum', async (test) => {
+t.test('a password changed at another node ends sessions that this one opened without a quorum', async (test) => {
   const { access, addUser, store } = await fixture(test)
   await addUser('ann')
   await addUser('bob')
@@ -356,11 +350,11 @@ t.test('a password that is changed at another node ends what this one has opened
   store.sessions.put = () => Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
   const [ann, bob] = [await logIn('ann'), await logIn('bob')]
   test.same([...store.sessions.entries()], [])
-  // As it comes by the log, when there is a quorum again.
+  // As it arrives through the log, when there is a quorum again.
   const renew = async (id: string, password: string) =>
     amendIn(store, { section: 'users', scope: '', key: id }, { passwordHash: await access.passwords.hash(password) })
   await amendIn(store, { section: 'users', scope: '', key: 'ann' }, { secondFactor: undefined })
-  test.match(access.authenticate(ann), { rights: { userId: 'ann' } }, 'anything else ends nothing')
+  test.match(access.authenticate(ann), { rights: { userId: 'ann' } }, 'another change ends nothing')
   await renew('ann', 'another horse')
   test.match(access.authenticate(ann), { code: 'TOKEN_EXPIRED' })
   test.match(access.authenticate(bob), { rights: { userId: 'bob' } })
@@ -369,7 +363,7 @@ t.test('a password that is changed at another node ends what this one has opened
     PASSWORD,
     'another horse',
   )
-  test.match(access.authenticate(bob), { rights: { userId: 'bob' } }, 'who changes it stays')
+  test.match(access.authenticate(bob), { rights: { userId: 'bob' } }, 'the session that changes it stays')
   await amendIn(store, { section: 'users', scope: '', key: 'bob' }, { secondFactor: undefined })
   test.match(access.authenticate(bob), { rights: { userId: 'bob' } })
   await renew('bob', 'a third horse')

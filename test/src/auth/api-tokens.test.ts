@@ -14,7 +14,7 @@ function fixture(test: Test) {
 
 const ANY = { name: 'poller', endpoints: undefined, expiresAt_ms: undefined }
 
-t.test('a token is known by its secret, also after a restart; only its hash is kept', async (test) => {
+t.test('a token is recognised by its secret, also after a restart; only its hash is stored', async (test) => {
   const { store, open } = fixture(test)
   const { id, token } = await open().create('u', ANY)
   test.match(token, new RegExp(`^fulcrum_${id}_[A-Za-z0-9_-]{43}$`))
@@ -24,7 +24,7 @@ t.test('a token is known by its secret, also after a restart; only its hash is k
   test.notOk(JSON.stringify(store.apiTokens.entries()).includes(secret))
 })
 
-t.test('what is not exactly the token is refused', async (test) => {
+t.test('anything but the exact token is refused', async (test) => {
   const { open } = fixture(test)
   const tokens = open()
   const { id, token } = await tokens.create('u', ANY)
@@ -43,7 +43,7 @@ t.test('what is not exactly the token is refused', async (test) => {
   for (const text of forged) test.equal(tokens.authenticate(text), undefined, text)
 })
 
-t.test('it ends with its time, and when it is revoked, at once and for ever', async (test) => {
+t.test('it ends at its expiry, and with its revocation, at once and for ever', async (test) => {
   const { clock, open } = fixture(test)
   const tokens = open()
   const short = await tokens.create('u', { ...ANY, expiresAt_ms: clock.now_ms() + 1000 })
@@ -63,7 +63,7 @@ t.test('it ends with its time, and when it is revoked, at once and for ever', as
   test.equal(tokens.list().length, 2)
 })
 
-t.test('one that is revoked without a quorum is out here for ever, and everywhere when it is back', async (test) => {
+t.test('a token revoked without a quorum ends here for ever, and everywhere when the quorum is back', async (test) => {
   const { store, clock, open } = fixture(test)
   const elsewhere = new ApiTokens(store.apiTokens, openStore(test).owed, clock)
   const made = await open().create('u', ANY)
@@ -75,10 +75,10 @@ t.test('one that is revoked without a quorum is out here for ever, and everywher
   await test.rejects(revoked, { code: 'NO_QUORUM', message: /has ended on this node/ })
   const again = cutOff()
   test.equal(again.authenticate(made.token), undefined, 'nor does a start bring it back')
-  test.match(elsewhere.authenticate(made.token), { id: made.id }, 'whom nobody could tell')
+  test.match(elsewhere.authenticate(made.token), { id: made.id }, 'which had not been told')
   await store.apiTokens.put(made.id, store.apiTokens.entries()[0]?.value)
-  test.equal(again.authenticate(made.token), undefined, 'nor what the others tell')
-  test.equal(await again.revoke(({ id }) => id === made.id), 0, 'it is there no more, so nothing ends')
+  test.equal(again.authenticate(made.token), undefined, 'nor do messages of the others')
+  test.equal(await again.revoke(({ id }) => id === made.id), 0, 'it no longer exists, so nothing ends')
   hasQuorum = true
   await again.payOwed()
   test.equal(elsewhere.authenticate(made.token), undefined)

@@ -10,7 +10,7 @@ t.test('is a file for its owner alone, and is forgotten', async (test) => {
   test.equal(readFileSync(kept.path, 'utf8'), 'first\n')
   test.equal(statSync(kept.path).mode & 0o777, 0o600)
   await kept.keep('second')
-  test.equal(readFileSync(kept.path, 'utf8'), 'second\n', 'of the last start that made one')
+  test.equal(readFileSync(kept.path, 'utf8'), 'second\n', 'of the last start that generated one')
   await kept.forget()
   test.notOk(existsSync(kept.path))
   await test.resolves(kept.forget(), 'nothing to forget')

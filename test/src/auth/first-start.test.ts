@@ -27,7 +27,7 @@ t.test('the first administrator can log in with the password that is shown once'
   test.ok(await passwords.verify(administrator?.passwordHash, first?.oneTimePassword ?? ''))
 })
 
-t.test('a password that was given is taken and never shown', async (test) => {
+t.test('a given password is used and never shown', async (test) => {
   const { prepare, users, passwords, store } = fixture(test)
   const first = await prepare('root@example.test', 'a given password')
   test.match(first, { email: 'root@example.test', oneTimePassword: undefined })
@@ -35,7 +35,7 @@ t.test('a password that was given is taken and never shown', async (test) => {
   test.notMatch(JSON.stringify(store.revisions(9)), /a given password/)
 })
 
-t.test('what a first start writes is one revision, whole, and nothing is pending', async (test) => {
+t.test('a first start is one revision, whole, and nothing is pending', async (test) => {
   const { prepare, store } = fixture(test)
   await prepare()
   test.equal(store.revision, 1)
@@ -45,7 +45,7 @@ t.test('what a first start writes is one revision, whole, and nothing is pending
   test.same(checkConfig(store), [])
 })
 
-t.test('a password that nobody saw is replaced, for the same administrator, until it was shown', async (test) => {
+t.test('a password that was never shown is replaced, for the same administrator, until it was shown', async (test) => {
   const { prepare, users, passwords, store } = fixture(test)
   const lost = await prepare()
   const shown = await prepare('other@localhost')
@@ -58,7 +58,7 @@ t.test('a password that nobody saw is replaced, for the same administrator, unti
   test.same(checkConfig(store), [])
 })
 
-t.test('a start that failed is no first one: what the next one is told counts', async (test) => {
+t.test('after a failed first start the settings of the next one count', async (test) => {
   const { prepare, users, passwords, store } = fixture(test)
   const failed = await prepare('admin@localhost', 'a mistyped password')
   const first = await prepare('admin@localhost', 'a given password')
@@ -68,7 +68,7 @@ t.test('a start that failed is no first one: what the next one is told counts', 
   test.equal(await prepare('admin@localhost', 'another password'), undefined)
 })
 
-t.test('a later start changes nothing, whatever it is told', async (test) => {
+t.test('a later start changes nothing, whatever its settings', async (test) => {
   const { prepare, store, users } = fixture(test)
   await prepare()
   await passwordWasShown(store)
@@ -78,7 +78,7 @@ t.test('a later start changes nothing, whatever it is told', async (test) => {
   test.same(users(), before)
 })
 
-t.test('a start after an upgrade adds the default roles that are missing, and nobody', async (test) => {
+t.test('a start after an upgrade adds missing default roles, and no user', async (test) => {
   const { prepare, edit, promote, running, users, store } = fixture(test)
   await prepare()
   await passwordWasShown(store)

@@ -37,22 +37,22 @@ for (const [title, groups, kept] of [
   ['very long names', ['x'.repeat(400_000), '/operators'], ['/operators']],
   ['markup and control characters', ['<script>', '\u0000', '__proto__', 'constructor'], []],
 ] as const)
-  t.test(`of the groups claim, only what is mapped is kept: ${title}`, async (test) => {
+  t.test(`of the groups claim, only mapped groups are kept: ${title}`, async (test) => {
     test.same(said(groups)?.groups, kept)
   })
 
-t.test('a claim that objects have by themselves is none of the token', async (test) => {
+t.test('a claim with the name of a built-in property is not one of the token', async (test) => {
   for (const groupsClaim of ['constructor', '__proto__', 'toString'])
     test.same(introductionIn({}, EMAIL, { ...CONFIG, groupsClaim })?.groups, [], groupsClaim)
 })
 
-t.test('a claim is found by its whole name, whatever is in it', async (test) => {
+t.test('a claim is found by its whole name, with any characters', async (test) => {
   const groupsClaim = 'https://corp.example/claims.groups'
   const claims = { [groupsClaim]: ['/operators'] }
   test.same(introductionIn(claims, EMAIL, { ...CONFIG, groupsClaim })?.groups, ['/operators'])
 })
 
-t.test('nobody is introduced while no claim is named, or by an address that looks like another', async (test) => {
+t.test('no one is introduced without a configured claim, or by a similar address', async (test) => {
   const { groupsClaim: _, ...before } = CONFIG
   for (const config of [{ ...CONFIG, groupsClaim: null }, before])
     test.equal(introductionIn({ groups: ['/operators'] }, EMAIL, config), undefined)
@@ -69,7 +69,7 @@ t.test('nobody is introduced while no claim is named, or by an address that look
   test.not(said([], "o'brien+ops@corp.example"), undefined)
 })
 
-t.test('roles are those of the mappings that run now', async (test) => {
+t.test('roles are those of the running mappings', async (test) => {
   const word = said(['/operators', 'a, b'])
   if (word === undefined) throw new Error('nobody was introduced')
   test.match(introduced(view(), word), { name: EMAIL, disabled: false, groups: [], roles: ['role-1', 'role-2'] })
@@ -80,7 +80,7 @@ t.test('roles are those of the mappings that run now', async (test) => {
   test.match(introduced(view({ groupMappings: [], denyUnmapped: false }), word), { roles: [] })
 })
 
-t.test('the word of a provider ends with what it rests on', async (test) => {
+t.test('an introduction ends with its basis', async (test) => {
   const word = said(['/operators'])
   if (word === undefined) throw new Error('nobody was introduced')
   for (const change of [
@@ -95,7 +95,7 @@ t.test('the word of a provider ends with what it rests on', async (test) => {
   test.match(introduced(view({ scopes: ['openid'], enforced: true }), word), { roles: ['role-1'] })
 })
 
-t.test('a name that is somebody else here is not given a second time', async (test) => {
+t.test('a name that belongs to another user here is not assigned twice', async (test) => {
   const word = said(['/operators'])
   if (word === undefined) throw new Error('nobody was introduced')
   const users = (disabled: boolean) => ({ users: [{ ...NAMES, id: 'u', email: 'Ann@Corp.example', disabled }] })
@@ -108,7 +108,7 @@ t.test('a name that is somebody else here is not given a second time', async (te
   test.equal(introduced(view({}, remote(false)), word), 'taken')
   test.equal(introduced(view({}, remote(true)), word), 'disabled')
   const off = { ...remote(false), radiusConfigs: [] }
-  test.match(introduced(view({}, off), word), { roles: ['role-1'] }, 'RADIUS is off, and nobody comes in that way')
+  test.match(introduced(view({}, off), word), { roles: ['role-1'] }, 'RADIUS is off, so no one logs in that way')
 })
 
 t.test('the same person has the same id, however the address is written', async (test) => {
@@ -121,7 +121,7 @@ t.test('the same person has the same id, however the address is written', async 
   test.not(idOf('bob@corp.example'), idOf(EMAIL))
 })
 
-t.test('introductions are the same when all of them is', async (test) => {
+t.test('introductions are equal when all their parts are', async (test) => {
   const word = said(['/operators'])
   test.ok(isSameIntroduction(word, said(['/operators', '/others'])))
   test.notOk(isSameIntroduction(word, said(['a, b'])))

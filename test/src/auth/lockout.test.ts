@@ -39,7 +39,7 @@ t.test('a success forgets the failures', async () => {
   lockout.begin('a@b', '10.0.0.1')(true)
 })
 
-t.test('attempts under way count: parallel guesses gain nothing', async (test) => {
+t.test('concurrent attempts count: parallel guesses gain nothing', async (test) => {
   const lockout = new Lockout(manualClock())
   const settle = Array.from({ length: FAILURES_MAX }, () => lockout.begin('a@b', '10.0.0.1'))
   await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
@@ -47,7 +47,7 @@ t.test('attempts under way count: parallel guesses gain nothing', async (test) =
   lockout.begin('a@b', '10.0.0.1')(true)
 })
 
-t.test('an IPv6 network is one place, an IPv4 address inside IPv6 is one as well', async (test) => {
+t.test('an IPv6 network is one place, and so is an IPv4 address inside IPv6', async (test) => {
   const lockout = new Lockout(manualClock())
   for (let n = 1; n <= FAILURES_MAX; n += 1) lockout.begin('a@b', `2001:db8:1:2::${n}`)(false)
   await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '2001:0db8:0001:0002:ffff:0000:0000:0001'))
@@ -57,7 +57,7 @@ t.test('an IPv6 network is one place, an IPv4 address inside IPv6 is one as well
   lockout.begin('a@b', '::ffff:192.0.2.2')(true)
 })
 
-t.test('spellings of one name are one, and who knows another password clears nothing of it', async (test) => {
+t.test('spellings of one name count together, and a success with another password clears nothing', async (test) => {
   const lockout = new Lockout(manualClock())
   for (const name of ['alice', 'CORP\\alice', 'alice@corp', 'Al ice']) failTimes(lockout, 1, name)
   lockout.begin('alice@evil', '10.0.0.1')(true)
@@ -66,7 +66,7 @@ t.test('spellings of one name are one, and who knows another password clears not
   lockout.begin('alice', '10.0.0.2')(true)
 })
 
-t.test('who is locked stays so, however many names are tried', async (test) => {
+t.test('a locked name stays locked, however many names are tried', async (test) => {
   const lockout = new Lockout(manualClock(), 1_000)
   failTimes(lockout, FAILURES_MAX)
   for (let n = 0; n < 5_000; n++) failTimes(lockout, 1, `made-up-${n}`, `10.1.${n % 250}.${Math.floor(n / 250)}`)
@@ -74,7 +74,7 @@ t.test('who is locked stays so, however many names are tried', async (test) => {
   await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
 })
 
-t.test('where everybody is locked, no new name takes the place of one', async (test) => {
+t.test('when all places are locked, no new name replaces one', async (test) => {
   const clock = manualClock()
   const lockout = new Lockout(clock, 3)
   for (const name of ['a', 'b', 'c']) failTimes(lockout, FAILURES_MAX, name)
@@ -84,7 +84,7 @@ t.test('where everybody is locked, no new name takes the place of one', async (t
   lockout.begin('d', '10.0.0.9')(true)
 })
 
-t.test('one address tries a bounded number of names, and others go on', async (test) => {
+t.test('one address can try a limited number of names, and others are unaffected', async (test) => {
   const clock = manualClock()
   const lockout = new Lockout(clock)
   for (let n = 0; n < NAMES_PER_PLACE_MAX; n++) failTimes(lockout, 1, `n${n}`)
@@ -98,7 +98,7 @@ t.test('one address tries a bounded number of names, and others go on', async (t
   for (let n = 0; n < NAMES_PER_PLACE_MAX; n++) failTimes(lockout, 1, `again${n}`)
 })
 
-t.test('and so does one site, whatever network of it', async (test) => {
+t.test('and so can one site, from any of its networks', async (test) => {
   const lockout = new Lockout(manualClock())
   for (let n = 0; n < NAMES_PER_SITE_MAX; n++) failTimes(lockout, 1, `n${n}`, `2001:db8:1:${(n % 50).toString(16)}::1`)
   await refuses(test, 'RATE_LIMITED', () => lockout.begin('one-more', '2001:db8:1:ff::1'))

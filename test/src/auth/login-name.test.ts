@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bareName, comparedName, isReservedName } from '../../../src/auth/login-name.ts'
 
-t.test('case of ASCII does not count; another letter is another name', async (test) => {
+t.test('ASCII case does not count; another letter is another name', async (test) => {
   test.equal(comparedName('Kate@Bank.example'), comparedName('kate@bank.EXAMPLE'))
   for (const [one, other] of [
     ['\u212aate', 'kate'],
@@ -14,14 +14,14 @@ t.test('case of ASCII does not count; another letter is another name', async (te
   }
 })
 
-t.test('a domain or a realm is no part of the bare name', async (test) => {
+t.test('a domain or a realm is not part of the bare name', async (test) => {
   for (const name of ['alice', 'CORP\\Alice', 'alice@corp.example', 'CORP\\alice@corp.example']) {
     test.equal(bareName(name), 'alice', name)
   }
   test.not(bareName('bob'), bareName('bobby'))
 })
 
-t.test('whatever a server or a directory may take for one account has one bare name', async (test) => {
+t.test('all names that a server or a directory may treat as one account have one bare name', async (test) => {
   const spellings = [
     'ALICE',
     ' alice',
@@ -49,10 +49,10 @@ t.test('whatever a server or a directory may take for one account has one bare n
   test.equal(bareName('\u212aate'), bareName('kate'))
   test.equal(bareName('stra\u00dfe'), bareName('STRASSE'))
   for (const name of ['', '@', '\\', '/%!@', '\u200b']) test.type(bareName(name), 'string')
-  test.not(bareName('@@'), bareName('%%'), 'what is no name is still somebody')
+  test.not(bareName('@@'), bareName('%%'), 'strings without a name still differ')
 })
 
-t.test('what the daemon calls itself is nobody’s name', async (test) => {
+t.test('names that the daemon uses for itself belong to no user', async (test) => {
   for (const name of ['fulcrum', 'System', ' demo', 'F\u00falcrum', 'ful\u200bcrum'])
     test.ok(isReservedName(name), name)
   for (const name of ['fulcrum@corp.example', 'systems', 'root', '']) test.notOk(isReservedName(name), name)

@@ -61,7 +61,7 @@ async function fixture(test: Test) {
   return { store, edit, promote, sessions, clock, first, login, access, verdict, running }
 }
 
-t.test('a login answers who it is, with a token of a session of this address', async (test) => {
+t.test('a login returns the user, with a token of a session of this address', async (test) => {
   const { login, sessions } = await fixture(test)
   const { user: who, token } = await login('jane.doe@EXAMPLE.test', PASSWORD, '192.0.2.7')
   test.same(who, { id: 'u', email: 'Jane.Doe@Example.test', name: 'Jane Doe' })
@@ -69,11 +69,11 @@ t.test('a login answers who it is, with a token of a session of this address', a
   test.equal((await login('mono@example.test')).user.name, 'Mono')
 })
 
-t.test('the file with the first password goes with the first login', async (test) => {
+t.test('the file with the first password is deleted by the first login', async (test) => {
   const { first, login } = await fixture(test)
   await first.keep('made up')
   await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
-  test.ok(existsSync(first.path), 'not with one that is refused')
+  test.ok(existsSync(first.path), 'not by a refused one')
   await login('jane.doe@example.test')
   test.notOk(existsSync(first.path))
 })
@@ -94,41 +94,35 @@ t.test('a disabled user is told so only with the right password', async (test) =
   test.same(store.sessions.entries(), [])
 })
 
-t.test('a user who is staged only cannot log in', async (test) => {
+t.test('a user who is only staged cannot log in', async (test) => {
   const { login, edit } = await fixture(test)
   await edit((draft) => draft.section('users').merge('u', { email: 'new@example.test' }))
   await refuses(test, 'INVALID_CREDENTIALS', login('new@example.test'))
   test.equal((await login('jane.doe@example.test')).user.id, 'u')
 })
 
-t.test(
-  'failures lock the account for the address that made them, known or not, until the window is over',
-  async (test) => {
-    const { login, clock } = await fixture(test)
-    for (const email of ['jane.doe@example.test', 'nobody@example.test']) {
-      for (let i = 0; i < FAILURES_MAX; i += 1) await refuses(test, 'INVALID_CREDENTIALS', login(email, 'wrong'))
-      const error = await refuses(test, 'RATE_LIMITED', login(email.toUpperCase()))
-      test.same(error.details.headers, { 'Retry-After': String(WINDOW_MS / 1000) })
-    }
-    test.equal((await login('jane.doe@example.test', PASSWORD, '192.0.2.2')).user.id, 'u', 'another address')
-    clock.advance(WINDOW_MS)
-    test.equal((await login('jane.doe@example.test')).user.id, 'u')
-  },
-)
+t.test('failures lock the account for their address, known or not, until the window is over', async (test) => {
+  const { login, clock } = await fixture(test)
+  for (const email of ['jane.doe@example.test', 'nobody@example.test']) {
+    for (let i = 0; i < FAILURES_MAX; i += 1) await refuses(test, 'INVALID_CREDENTIALS', login(email, 'wrong'))
+    const error = await refuses(test, 'RATE_LIMITED', login(email.toUpperCase()))
+    test.same(error.details.headers, { 'Retry-After': String(WINDOW_MS / 1000) })
+  }
+  test.equal((await login('jane.doe@example.test', PASSWORD, '192.0.2.2')).user.id, 'u', 'another address')
+  clock.advance(WINDOW_MS)
+  test.equal((await login('jane.doe@example.test')).user.id, 'u')
+})
 
-t.test(
-  'a login that succeeds forgets the failures before it; a disabled user’s right password is none',
-  async (test) => {
-    const { login } = await fixture(test)
-    for (const _ of [1, 2]) {
-      for (let i = 1; i < FAILURES_MAX; i += 1) {
-        await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
-      }
-      test.equal((await login('jane.doe@example.test')).user.id, 'u')
+t.test('a successful login clears earlier failures; a disabled user’s right password is no failure', async (test) => {
+  const { login } = await fixture(test)
+  for (const _ of [1, 2]) {
+    for (let i = 1; i < FAILURES_MAX; i += 1) {
+      await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
     }
-    for (let i = 0; i <= FAILURES_MAX; i += 1) await refuses(test, 'USER_DISABLED', login('off@example.test'))
-  },
-)
+    test.equal((await login('jane.doe@example.test')).user.id, 'u')
+  }
+  for (let i = 0; i <= FAILURES_MAX; i += 1) await refuses(test, 'USER_DISABLED', login('off@example.test'))
+})
 
 const RADIUS = {
   id: 'cluster',
@@ -160,7 +154,7 @@ async function enrolled(test: Test) {
   return { ...parts, codes, code, enter }
 }
 
-t.test('the second factor is asked for when the password is right, and only then', async (test) => {
+t.test('the second factor is requested when the password is right, and only then', async (test) => {
   const { login, enter, code, codes } = await enrolled(test)
   await refuses(test, 'TWO_FACTOR_REQUIRED', enter())
   await refuses(test, 'TWO_FACTOR_REQUIRED', enter(''))
@@ -172,7 +166,7 @@ t.test('the second factor is asked for when the password is right, and only then
   await refuses(test, 'TWO_FACTOR_INVALID', enter(codes[0]))
 })
 
-t.test('codes are not guessed from many addresses', async (test) => {
+t.test('codes cannot be guessed from many addresses', async (test) => {
   const { enter, code, clock } = await enrolled(test)
   for (let n = 0; n < FAILURES_MAX; n += 1) await refuses(test, 'TWO_FACTOR_INVALID', enter('000000', `192.0.2.${n}`))
   await refuses(test, 'RATE_LIMITED', enter(code(), '192.0.2.99'))
@@ -190,7 +184,7 @@ t.test('where a second factor is required, a session without one is limited', as
   test.match(sessions.authenticate(token), { isLimited: true })
 })
 
-t.test('somebody unknown here comes in by the word of another server, and is made once', async (test) => {
+t.test('an unknown user is admitted by another server, and created once', async (test) => {
   const { login, verdict, sessions, running, edit, promote } = await fixture(test)
   await edit((draft) => draft.section('radiusConfigs').put(RADIUS))
   await promote()
@@ -207,9 +201,9 @@ t.test('somebody unknown here comes in by the word of another server, and is mad
   await promote()
   await refuses(test, 'USER_DISABLED', login('alice'))
   for (const alias of ['CORP\\alice', 'alice@corp.example']) await refuses(test, 'USER_DISABLED', login(alias))
-  test.equal([...running.list('radiusUsers')].length, 1, 'and no alias is made')
+  test.equal([...running.list('radiusUsers')].length, 1, 'and no alias is created')
   verdict.is = { outcome: 'accepted', groups: [], name: 'bob' }
-  test.equal((await login('CORP\\bob')).user.name, 'bob', 'as the server calls him')
+  test.equal((await login('CORP\\bob')).user.name, 'bob', 'as the server names him')
   verdict.is = { outcome: 'accepted', groups: [], name: 'jane.doe@example.test' }
   await refuses(test, 'INVALID_CREDENTIALS', login('mallory'))
   verdict.is = { outcome: 'accepted', groups: [] }
@@ -219,12 +213,12 @@ t.test('somebody unknown here comes in by the word of another server, and is mad
   await edit((draft) => draft.section('radiusUsers').remove(users[0]?.id ?? ''))
   await promote()
   await login('alice')
-  test.same(ids().toSorted(byText), before.toSorted(byText), 'who comes back is the same')
+  test.same(ids().toSorted(byText), before.toSorted(byText), 'a returning user is the same')
   verdict.is = { outcome: 'refused' }
   await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
 })
 
-t.test('a server that does not answer is nobody’s failure, and keeps no local user out', async (test) => {
+t.test('a server without an answer is no failure, and keeps no local user out', async (test) => {
   const { login, verdict } = await fixture(test)
   verdict.is = { outcome: 'unreachable' }
   for (let n = 0; n < FAILURES_MAX + 2; n += 1) await refuses(test, 'INVALID_CREDENTIALS', login('alice'))
@@ -233,7 +227,7 @@ t.test('a server that does not answer is nobody’s failure, and keeps no local 
   await refuses(test, 'INVALID_CREDENTIALS', login('jane.doe@example.test', 'wrong'))
 })
 
-t.test('where single sign-on is enforced, a password opens nothing but for who breaks the glass', async (test) => {
+t.test('with enforced single sign-on a password only works for a break-glass user', async (test) => {
   const { login, edit, promote, access, verdict } = await fixture(test)
   const idp = { idpEntityId: 'idp', idpSsoUrl: 'https://idp.test/sso', idpCertificates: [], baseUrl: 'https://lb.test' }
   await edit((draft) =>

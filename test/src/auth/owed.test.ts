@@ -11,7 +11,7 @@ function fixture(test: Test) {
   return { owed, keys, open: (isOver?: (value: number) => boolean) => new Owed<number>(owed, 'things', isOver) }
 }
 
-t.test('what cannot be told is on the disk before that is said, and away when it was told', async (test) => {
+t.test('an unsent message is on the disk before that is reported, and deleted once sent', async (test) => {
   const { owed, keys, open } = fixture(test)
   const one = open()
   one.note('a', 1)
@@ -22,10 +22,10 @@ t.test('what cannot be told is on the disk before that is said, and away when it
   test.same(next.entries(), [['a', 1]])
   await next.pay(async (told) => test.same(told, ['a']))
   test.same([keys(), next.entries()], [[], []])
-  await next.pay(() => test.fail('nothing is left to tell') as never)
+  await next.pay(() => test.fail('nothing is left to send') as never)
 })
 
-t.test('what is told at once never touches the disk, and another fault keeps nothing', async (test) => {
+t.test('a message sent at once never touches the disk, and another error stores nothing', async (test) => {
   const { keys, open } = fixture(test)
   const one = open()
   one.note('a', 1)
@@ -38,7 +38,7 @@ t.test('what is told at once never touches the disk, and another fault keeps not
   test.equal(one.has('a'), false)
 })
 
-t.test('what is used again while the others are told is told again', async (test) => {
+t.test('an id that is used again during sending is sent again', async (test) => {
   const { keys, open } = fixture(test)
   const one = open()
   one.note('a', 1)
@@ -48,7 +48,7 @@ t.test('what is used again while the others are told is told again', async (test
   test.same([keys(), open().entries()], [['things a'], [['a', 2]]])
 })
 
-t.test('what is over is not kept for a start', async (test) => {
+t.test('a finished item is not kept for a start', async (test) => {
   const { keys, open } = fixture(test)
   let now = 0
   const one = open((until) => until <= now)

@@ -15,7 +15,7 @@ t.test('without a hash the same work is done and the answer is no', async (test)
   test.equal(await passwords.verify(undefined, 'anything'), false)
 })
 
-t.test('many at once all finish, and a flood is refused instead of queued without end', async (test) => {
+t.test('many at once all finish, and a flood is refused instead of being queued without end', async (test) => {
   const passwords = new Passwords()
   await passwords.prepare()
   const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.verify(undefined, 'x')))
@@ -25,7 +25,7 @@ t.test('many at once all finish, and a flood is refused instead of queued withou
   test.equal(await passwords.verify(undefined, 'x'), false)
 })
 
-t.test('a flood from one place keeps nobody waiting who comes from another', async (test) => {
+t.test('a flood from one place delays no login from another', async (test) => {
   const passwords = new Passwords()
   await passwords.prepare()
   const order: string[] = []
@@ -39,14 +39,14 @@ t.test('a flood from one place keeps nobody waiting who comes from another', asy
   test.equal(
     order.filter((entry) => entry === 'flood RATE_LIMITED').length,
     8 - CONCURRENT,
-    'beside those at work 32 wait',
+    'beside the running ones, 32 wait',
   )
   const served = order.filter((entry) => !entry.includes('RATE'))
-  // Of those that wait it is the second's turn. What is done first is the threads' to say.
+  // Of the waiting ones it is the second's turn. The threads decide which finishes first.
   test.ok(served.indexOf('admin') < 10, served.join())
 })
 
-t.test('a hash that cannot be read is nobody’s password', async (test) => {
+t.test('an unreadable hash matches no password', async (test) => {
   test.equal(await new Passwords().verify('garbage', 'garbage'), false)
   test.equal(await new Passwords().verify('', ''), false)
 })

@@ -41,7 +41,7 @@ t.test('rights are the union of direct roles and roles of groups, from running o
   test.equal(permissions.of('u'), undefined)
 })
 
-t.test('the first start brings the default roles and one administrator, once', async (test) => {
+t.test('the first start creates the default roles and one administrator, once', async (test) => {
   const { store } = configFixture(test)
   const passwords = new Passwords()
   const first = await prepareAccess(store, passwords, systemClock, { email: 'root@localhost', password: undefined })
@@ -99,7 +99,7 @@ t.test('default roles grant what the contract says', async (test) => {
   }
 })
 
-t.test('a right in part is a flag of its own, and less than a whole one', async (test) => {
+t.test('a partial right is a separate flag, and less than a whole one', async (test) => {
   const { edit, promote, store } = configFixture(test)
   const permissions = permissionsIn(configView(store.running))
   const idOf = (name: string) => endpointId(endpoints[place(name)] ?? { method: '', path: '' })
@@ -121,7 +121,7 @@ t.test('a right in part is a flag of its own, and less than a whole one', async 
   const rights = permissions.of('u')
   test.equal(rights?.granted[place('realServers.update')], IN_PART)
   test.equal(rights?.granted[place('realServers.list')], WHOLLY)
-  test.equal(rights?.granted[place('services.apply')], 0, 'no area is about it')
+  test.equal(rights?.granted[place('services.apply')], 0, 'no area applies to it')
   test.same(permissions.told(rights), {
     endpoints: endpoints.map(endpointId).filter((id) => id === update || id === list),
     confined: [
@@ -132,7 +132,7 @@ t.test('a right in part is a flag of its own, and less than a whole one', async 
   test.equal(permissions.of('v')?.areas, undefined)
   if (rights === undefined) throw new Error('the user is there')
   const narrowed = permissions.narrowed(rights, [update])
-  test.equal(narrowed.granted[place('realServers.update')], IN_PART, 'a token makes no more of it')
+  test.equal(narrowed.granted[place('realServers.update')], IN_PART, 'a token adds nothing to it')
   test.equal(narrowed.granted[place('realServers.list')], 0)
 })
 

@@ -3,7 +3,7 @@ import { principalOf } from '../../../src/auth/principal.ts'
 import { EVERYTHING } from '../../fixtures/backup.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('a local user and one of RADIUS are found by their ids; others are nobody', async (test) => {
+t.test('a local user and a RADIUS user are found by their ids; other ids are unknown', async (test) => {
   const names = { firstName: 'A', lastName: 'B', disabled: true, passwordHash: 'x', groups: ['ops'], roles: ['role-1'] }
   const view = viewOf({ ...EVERYTHING, users: [{ id: 'u', email: 'a@example.org', ...names }] })
   test.match(principalOf(view, 'u'), { name: 'a@example.org', disabled: true, groups: ['ops'], roles: ['role-1'] })
@@ -11,7 +11,7 @@ t.test('a local user and one of RADIUS are found by their ids; others are nobody
   test.equal(principalOf(view, 'ops'), undefined)
 })
 
-t.test('somebody of RADIUS is nobody while RADIUS is off, unmapped, or named like a local user', async (test) => {
+t.test('a RADIUS user is unknown while RADIUS is off, unmapped, or named like a local user', async (test) => {
   const [config] = EVERYTHING.radiusConfigs
   if (config === undefined) throw new Error('the fixture has no RADIUS')
   const off = viewOf({ ...EVERYTHING, radiusConfigs: [{ ...config, enabled: false }] })

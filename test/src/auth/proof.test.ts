@@ -5,7 +5,7 @@ import { applianceFixture, recordingMachine } from '../../fixtures/appliance.ts'
 import { user } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('what was proven counts for the account as it was then', async (test) => {
+t.test('a proof counts for the account as it was then', async (test) => {
   const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '' }
   const proven = user('u', { passwordHash: 'one' })
   test.doesNotThrow(() => assertUnchanged(proven, { ...proven, firstName: 'Other' }))
@@ -19,7 +19,7 @@ t.test('what was proven counts for the account as it was then', async (test) => 
   }
 })
 
-t.test('a change of the own account that waits for an apply is judged by what the apply has made', async (test) => {
+t.test("a change of one's own account that waits for an apply is checked against its result", async (test) => {
   const real = recordingMachine(temporaryFolder(test, 'slow'))
   const gate = { opens: Promise.resolve(), open: () => undefined as void }
   const executor = {
@@ -45,7 +45,7 @@ t.test('a change of the own account that waits for an apply is judged by what th
   const [gone, reset] = [await make('gone'), await make('reset')]
   await call('DELETE', `/localUsers/users/${gone.id}`)
   await call('PUT', `/localUsers/users/${reset.id}`, { body: { password: 'by the administrator' } })
-  // Something that the machine is told of, so that the apply takes as long as the test wants.
+  // A change that involves the machine, so that the apply takes as long as the test wants.
   await call('POST', '/layer7proxy/frontends', { body: { name: 'f', mode: 'tcp', ip: '127.0.0.1', ports: '8443' } })
   gate.opens = new Promise<void>((resolve) => (gate.open = resolve))
   const applying = call('PUT', '/services/apply')
@@ -60,7 +60,7 @@ t.test('a change of the own account that waits for an apply is judged by what th
   gate.open()
   test.equal((await applying).status, 200)
   for (const { status } of await Promise.all(changes)) test.ok(status === 401 || status === 404, String(status))
-  test.equal((await call('GET', '/localUsers/users')).json.data.length, 2, 'no record of a user who is gone')
+  test.equal((await call('GET', '/localUsers/users')).json.data.length, 2, 'no record of a deleted user')
   test.equal((await call('PUT', '/services/apply')).status, 200)
   const logIn = (password: string) => anonymous('POST', '/token', { body: { email: 'reset@localhost', password } })
   test.equal((await logIn('by the holder')).status, 401)

@@ -41,7 +41,7 @@ t.test('accepted with the groups of the mappings', async (test) => {
   test.same(await verdictOf(test, says('other'), { groupMappings, denyUnmapped: true }), { outcome: 'refused' })
 })
 
-t.test('what is applied while a server is asked counts', async (test) => {
+t.test('a configuration applied while a server is asked counts', async (test) => {
   const groupMappings = [{ value: 'ops', groupId: 'g1' }]
   const { host } = await radiusServer(test, (request, reply, from) => {
     stored = next
@@ -67,7 +67,7 @@ t.test('refused, and unreachable', async (test) => {
 })
 
 t.test(
-  'RATE_LIMITED: more logins at once from one place than may wait; who comes from another has a turn',
+  'RATE_LIMITED: more concurrent logins from one place than may wait; another place has its turn',
   async (test) => {
     const waiting: { name: string; answer: () => void }[] = []
     const { host } = await radiusServer(test, (request, reply) => {

@@ -28,7 +28,7 @@ t.test('stage resolve: no name is known', async (test) => {
   })
 })
 
-t.test('stage connect: what came back tells a wrong secret from silence', async (test) => {
+t.test('stage connect: the answer distinguishes a wrong secret from silence', async (test) => {
   const silent = await tested([await silentHost(test)])
   test.match(silent, { stage: 'connect', ok: false, message: /no answer: .*another shared secret/ })
   const forger = await radiusServer(test, (request, reply) => reply(answerTo(request, { secret: 'guessed' })))

@@ -24,12 +24,12 @@ t.test('a code is accepted once, also over a restart, and the next one again', a
   test.notOk(await open().accepts(factor, code()))
   const other = { ...factor, secret: newSecret() }
   const others = hotp(other.secret, Math.floor(clock.now_ms() / 30_000))
-  test.ok(await open().accepts(other, others), 'what one enrolment has used is nothing to another')
+  test.ok(await open().accepts(other, others), 'codes used by one enrolment do not affect another')
   clock.advance(30_000)
   test.ok(await open().accepts(factor, code()))
 })
 
-t.test('of two logins with one code at the same moment, one comes in', async (test) => {
+t.test('of two concurrent logins with one code, one succeeds', async (test) => {
   const { open, factor, code, codes } = fixture(test)
   const factors = open()
   const at = code()
@@ -54,7 +54,7 @@ t.test('each recovery code is good for one login', async (test) => {
   }
 })
 
-t.test('what was used without a quorum stays used, also over a restart, and the others are told', async (test) => {
+t.test('codes used without a quorum stay used, also over a restart, and the others are told', async (test) => {
   const { store, clock, factor, codes } = fixture(test)
   let hasQuorum = false
   const update: SharedTable['update'] = (build) =>

@@ -14,7 +14,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const LOGIN = { via: 'password', address: '' } as const
 
-/** The table, written by way of `update` whatever is written. */
+/** The table, with all writes through `update`. */
 const tableBy = (table: SharedTable, update: SharedTable['update']): SharedTable => ({
   ...table,
   update,
@@ -39,7 +39,7 @@ t.test('a token names its session, also after a restart', async (test) => {
   test.equal(statSync(keyFile).mode & 0o777, 0o600)
 })
 
-t.test('one that was opened without a quorum is of this run, until it is kept', async (test) => {
+t.test('a session opened without a quorum belongs to this run, until it is stored', async (test) => {
   const { store, keyFile, clock, open } = fixture(test)
   let hasQuorum = false
   const put = (key: string, value: unknown) =>
@@ -50,54 +50,47 @@ t.test('one that was opened without a quorum is of this run, until it is kept', 
   test.match(sessions.authenticate(kept.token), { userId: 'user-1' })
   test.equal(open().authenticate(kept.token), 'expired')
   await sessions.keepAll()
-  test.equal(open().authenticate(kept.token), 'expired', 'there is none yet')
+  test.equal(open().authenticate(kept.token), 'expired', 'it is not stored yet')
   await sessions.end(({ userId }) => userId === 'user-2')
   hasQuorum = true
   await sessions.keepAll()
   test.match(open().authenticate(kept.token), { userId: 'user-1' })
-  test.equal(open().authenticate(ended.token), 'expired', 'who has logged out stays out')
+  test.equal(open().authenticate(ended.token), 'expired', 'a logged-out session stays ended')
   test.same(
     store.sessions.entries().map(({ key }) => key),
     [kept.session.id],
   )
 })
 
-t.test(
-  'without a quorum people get in and out, and who was logged out is out everywhere when it is back',
-  async (test) => {
-    const { store, keyFile, clock, open } = fixture(test)
-    const elsewhere = open()
-    let hasQuorum = true
-    const update: SharedTable['update'] = (build) =>
-      hasQuorum ? store.sessions.update(build) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
-    const sessions = new Sessions(tableBy(store.sessions, update), store.owed, new Tokens(keyFile), clock)
-    await sessions.create('user-1', LOGIN)
-    clock.advance(SESSION_LIFE_MS - 1)
-    await sessions.create('user-2', LOGIN)
-    hasQuorum = false
-    const out = sessions.end(({ userId }) => userId === 'user-2')
-    await test.rejects(
-      out,
-      { code: 'NO_QUORUM', message: /has ended on this node/ },
-      'the others do not know of it yet',
-    )
-    test.same([sessions.list('user-2').length, elsewhere.list('user-2').length], [0, 1])
-    test.equal(open().list('user-2').length, 0, 'nor does a start of this node bring it back')
-    clock.advance(1)
-    for (let n = 0; n <= SESSIONS_PER_USER_MAX; n++) {
-      const { token } = await sessions.create('user-3', LOGIN)
-      test.match(sessions.authenticate(token), { userId: 'user-3' })
-    }
-    test.equal(await sessions.end(({ userId }) => userId === 'user-3'), SESSIONS_PER_USER_MAX, 'nobody else has them')
-    hasQuorum = true
-    await open().end(() => false)
-    test.equal(elsewhere.list('user-2').length, 0, 'the next run of the daemon tells the others as well')
-    await sessions.end(() => false)
-    test.same([...store.sessions.entries()], [])
-  },
-)
+t.test('without a quorum logins and logouts work, and a logout counts everywhere once it is back', async (test) => {
+  const { store, keyFile, clock, open } = fixture(test)
+  const elsewhere = open()
+  let hasQuorum = true
+  const update: SharedTable['update'] = (build) =>
+    hasQuorum ? store.sessions.update(build) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
+  const sessions = new Sessions(tableBy(store.sessions, update), store.owed, new Tokens(keyFile), clock)
+  await sessions.create('user-1', LOGIN)
+  clock.advance(SESSION_LIFE_MS - 1)
+  await sessions.create('user-2', LOGIN)
+  hasQuorum = false
+  const out = sessions.end(({ userId }) => userId === 'user-2')
+  await test.rejects(out, { code: 'NO_QUORUM', message: /has ended on this node/ }, 'the others do not know of it yet')
+  test.same([sessions.list('user-2').length, elsewhere.list('user-2').length], [0, 1])
+  test.equal(open().list('user-2').length, 0, 'nor does a start of this node bring it back')
+  clock.advance(1)
+  for (let n = 0; n <= SESSIONS_PER_USER_MAX; n++) {
+    const { token } = await sessions.create('user-3', LOGIN)
+    test.match(sessions.authenticate(token), { userId: 'user-3' })
+  }
+  test.equal(await sessions.end(({ userId }) => userId === 'user-3'), SESSIONS_PER_USER_MAX, "no other user's sessions")
+  hasQuorum = true
+  await open().end(() => false)
+  test.equal(elsewhere.list('user-2').length, 0, 'the next run of the daemon tells the others as well')
+  await sessions.end(() => false)
+  test.same([...store.sessions.entries()], [])
+})
 
-t.test('a session that ends elsewhere while its second factor is set up does not come back', async (test) => {
+t.test('a session that ends elsewhere during the setup of a second factor does not come back', async (test) => {
   const { store, keyFile, clock, open } = fixture(test)
   const elsewhere = open()
   const update: SharedTable['update'] = async (build) => {
@@ -159,7 +152,7 @@ t.test('forged tokens are invalid', async (test) => {
     test.equal(sessions.authenticate(candidate), 'invalid', title)
 })
 
-t.test('a user has fifty sessions: the oldest ends when one more begins, nobody else loses any', async (test) => {
+t.test('a user has fifty sessions: a new one ends the oldest, and no other user loses any', async (test) => {
   const { open, clock } = fixture(test)
   const sessions = open()
   const how = { via: 'password', address: '' } as const
@@ -180,7 +173,7 @@ t.test('a user has fifty sessions: the oldest ends when one more begins, nobody 
   }
 })
 
-t.test('what was said of somebody without a record is kept, and the last login counts', async (test) => {
+t.test('the introduction of a user without a record is kept, and the last login counts', async (test) => {
   const { open, clock } = fixture(test)
   const sessions = open()
   const how = (groups: readonly string[]) =>
@@ -192,7 +185,7 @@ t.test('what was said of somebody without a record is kept, and the last login c
   test.same(same.ended, [])
   clock.advance(1)
   const fewer = await sessions.create('ann', how(['/a']))
-  test.same(fewer.ended, [one.session.id, same.session.id], 'nobody goes on with groups of before')
+  test.same(fewer.ended, [one.session.id, same.session.id], 'no session continues with the earlier groups')
   test.equal(sessions.authenticate(one.token), 'expired')
   for (const each of [sessions, open()]) {
     test.same(each.introductionOf('ann')?.groups, ['/a'])
@@ -200,7 +193,7 @@ t.test('what was said of somebody without a record is kept, and the last login c
   }
   const again = await sessions.create('ann', how(['/a']))
   await sessions.end(({ id }) => id === again.session.id)
-  test.same(sessions.introductionOf('ann')?.groups, ['/a'], 'of the session that is left')
+  test.same(sessions.introductionOf('ann')?.groups, ['/a'], 'of the remaining session')
   await sessions.end(({ userId }) => userId === 'ann')
   test.equal(sessions.introductionOf('ann'), undefined)
   await sessions.create('ann', how(['/a']))
@@ -208,7 +201,7 @@ t.test('what was said of somebody without a record is kept, and the last login c
   test.equal(sessions.introductionOf('ann'), undefined)
 })
 
-t.test('two logins at once of one person, of whom other things are said, both answer', async (test) => {
+t.test('two concurrent logins of one person with different introductions both succeed', async (test) => {
   const { open } = fixture(test)
   const sessions = open()
   const how = (group: string) =>
@@ -218,7 +211,7 @@ t.test('two logins at once of one person, of whom other things are said, both an
   test.equal(sessions.list('ann').length, 1)
 })
 
-t.test('a token of a node that is trusted no longer ends, although it was verified before', async (test) => {
+t.test('a token of a node that is no longer trusted ends, although it was verified before', async (test) => {
   const { keyFile, clock, store } = fixture(test)
   const [ours, theirs] = [new Tokens(keyFile), new Tokens(`${keyFile}.other`)]
   const sessions = new Sessions(store.sessions, store.owed, ours, clock)
@@ -233,24 +226,24 @@ t.test('a token of a node that is trusted no longer ends, although it was verifi
   test.equal(sessions.authenticate(token), 'invalid')
 })
 
-t.test('a ticket brings fresh tokens for as long as its session lives', async (test) => {
+t.test('a ticket yields fresh tokens for as long as its session lives', async (test) => {
   const { open, clock } = fixture(test)
   const sessions = open()
   const { session, token } = await sessions.create('user-1', { via: 'password', address: '' })
   const ticket = sessions.ticket(session.id)
-  test.equal(sessions.authenticate(ticket), 'invalid', 'which opens nothing by itself')
+  test.equal(sessions.authenticate(ticket), 'invalid', 'the ticket alone opens nothing')
   test.match(sessions.authenticate(open().resume(ticket) ?? ''), { id: session.id }, 'also after a restart')
   test.equal(sessions.resume(token), undefined)
   test.equal(sessions.resume(''), undefined)
   await sessions.end(({ id }) => id === session.id)
-  test.equal(sessions.resume(ticket), undefined, 'it ends with a log-out')
+  test.equal(sessions.resume(ticket), undefined, 'it ends with a logout')
   const later = await sessions.create('user-1', { via: 'password', address: '' })
   const kept = sessions.ticket(later.session.id)
   clock.advance(SESSION_LIFE_MS)
   test.equal(sessions.resume(kept), undefined, 'and after twelve hours')
 })
 
-t.test('who logs in at another node with fewer groups may do less here from that turn on', async (test) => {
+t.test('after a login at another node with fewer groups the rights here shrink at once', async (test) => {
   let follow: (changes: RowChanges) => void = () => undefined
   const table = {
     entries: () => [],
@@ -275,6 +268,6 @@ t.test('who logs in at another node with fewer groups may do less here from that
   follow({ puts: [opened('1', 1, ['/administrators'])], removed: [] })
   const before = validity.rights
   follow({ puts: [opened('2', 2, [])], removed: [] })
-  test.same(sessions.introductionOf('ann')?.groups, [], 'the last login counts, for the session before as well')
+  test.same(sessions.introductionOf('ann')?.groups, [], 'the last login counts, for the earlier session as well')
   test.not(validity.rights, before)
 })

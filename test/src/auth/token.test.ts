@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 const LATER_S = Math.floor(Date.now() / 1000) + 3600
 const claims = { sub: 'user-1', sid: 'session-1', exp: LATER_S }
 
-t.test('the key is made once, readable by its owner only, and leaves no draft behind', async (test) => {
+t.test('the key is created once, readable by its owner only, and leaves no draft behind', async (test) => {
   const file = join(temporaryFolder(test, 'tokens'), 'key.pem')
   const token = new Tokens(file).sign(claims, 'a')
   test.equal(statSync(file).mode & 0o777, 0o600)
@@ -36,7 +36,7 @@ t.test('a token carries no rights, names its key, and no two are alike', async (
   test.not(tokens.sign(claims, 'two'), token)
 })
 
-t.test('a token of the past is expired, a token of another daemon invalid', async (test) => {
+t.test('an expired token is expired, a token of another daemon invalid', async (test) => {
   const folder = temporaryFolder(test, 'tokens')
   const tokens = new Tokens(join(folder, 'a.pem'))
   test.equal(tokens.verify(tokens.sign({ ...claims, exp: LATER_S - 7200 }, 'a')), 'expired')
@@ -45,7 +45,7 @@ t.test('a token of the past is expired, a token of another daemon invalid', asyn
   test.equal(tokens.verify(other.sign({ ...claims, exp: LATER_S - 7200 }, 'a')), 'invalid', 'not even as expired')
 })
 
-t.test('tokens of nodes that are trusted count, for as long as they are', async (test) => {
+t.test('tokens of trusted nodes are valid, as long as they are trusted', async (test) => {
   const folder = temporaryFolder(test, 'tokens')
   const [ours, theirs, strange] = ['a', 'b', 'c'].map((name) => new Tokens(join(folder, `${name}.pem`)))
   if (ours === undefined || theirs === undefined || strange === undefined) throw new Error('three were made')
@@ -59,7 +59,7 @@ t.test('tokens of nodes that are trusted count, for as long as they are', async 
   test.equal(ours.verify(theirs.sign(claims, 'e')), 'invalid')
 })
 
-t.test('claims that are not whole are invalid, also when the signature is right', async (test) => {
+t.test('incomplete claims are invalid, also with a right signature', async (test) => {
   const file = join(temporaryFolder(test, 'tokens'), 'key.pem')
   const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   writeFileSync(file, key)

@@ -4,7 +4,7 @@ import { SOME } from '../../fixtures/backup.ts'
 import { realServer } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('lists are a configuration; sections that are not given are those of another, or empty', (test) => {
+t.test('lists form a configuration; missing sections are those of another, or empty', (test) => {
   const view = contentsView({ realServers: [realServer('x')] }, viewOf(SOME))
   test.same(
     [...view.list('realServers')].map(({ id }) => id),

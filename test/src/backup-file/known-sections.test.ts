@@ -3,7 +3,7 @@ import { knownSections } from '../../../src/backup-file/known-sections.ts'
 import { Problems } from '../../../src/backup-file/problems.ts'
 import { BACKUP_SECTIONS } from '../../../src/backup-file/sections.ts'
 
-/** A file with these sections, each in the version of now unless it is told. */
+/** A file with these sections, each in the current version unless given. */
 function problems(names: readonly string[], versions: Readonly<Record<string, number>> = {}) {
   const found = new Problems()
   const sections = Object.fromEntries(
@@ -17,7 +17,7 @@ function problems(names: readonly string[], versions: Readonly<Record<string, nu
 }
 const ALL = BACKUP_SECTIONS.map(({ name }) => name)
 
-t.test('every section has to be there, and no other', (test) => {
+t.test('every section has to be present, and no other', (test) => {
   test.same(problems(ALL), { found: [], known: ALL.length })
   test.same(problems(ALL.filter((name) => name !== 'certs')).found, ['sections.certs REQUIRED'])
   test.same(problems([...ALL, 'more']).found, ['sections.more SECTION_UNKNOWN'])
@@ -25,7 +25,7 @@ t.test('every section has to be there, and no other', (test) => {
   test.end()
 })
 
-t.test('one that came later may be missing in a file of before only', (test) => {
+t.test('a later section may be missing only in an older file', (test) => {
   const before = ALL.filter((name) => name !== 'ipvsDirector')
   test.same(problems(before).found, ['sections.ipvsDirector REQUIRED'])
   test.same(problems(before, { healthchecks: 1 }), { found: [], known: before.length })

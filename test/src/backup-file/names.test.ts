@@ -3,7 +3,7 @@ import { isBackupName, kindOf, madeAt_ms, namesFor, oldestFirst, shownTime } fro
 
 const AT = '2026-01-02T03:04:05.678Z'
 
-t.test('names say which node and when, and what made them', (test) => {
+t.test('names contain the node, the time and the cause', (test) => {
   const [first, second] = namesFor('lb-1.example.test', AT, undefined)
   test.same([first, second], ['lb-1-example-test-20260102-030405.json', 'lb-1-example-test-20260102-030405-2.json'])
   const [daily = ''] = namesFor('lb-1', AT, 'daily')
@@ -35,7 +35,7 @@ t.test('every host name makes names that are safe in a folder', (test) => {
   test.end()
 })
 
-t.test('the oldest goes first, whatever the host was called', (test) => {
+t.test('the oldest is deleted first, whatever the host was called', (test) => {
   const names = [
     'a-20260103-000000-apply.json',
     'z-20260102-000000-apply-10.json',

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Problems } from '../../../src/backup-file/problems.ts'
 import { StaticIp } from '../../../src/model/network.ts'
 
-t.test('one entry for each place that does not fit', (test) => {
+t.test('one entry for each place with a problem', (test) => {
   const problems = new Problems()
   const address = { id: 'a', nodeId: 'n', groupId: 'g', ip: '192.0.2.1', externalPingCheck: true }
   test.equal(problems.fit(StaticIp, 'x', address), true)
@@ -13,7 +13,7 @@ t.test('one entry for each place that does not fit', (test) => {
   test.end()
 })
 
-t.test('nobody is told more than a hundred', (test) => {
+t.test('at most a hundred are reported', (test) => {
   const problems = new Problems()
   for (let n = 0; n < 200; n += 1) problems.add(String(n), 'INVALID', 'x')
   test.equal(problems.list.length, 100)

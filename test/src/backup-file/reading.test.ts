@@ -22,13 +22,13 @@ function changed(change: (file: any) => void): string {
   return signed(file)
 }
 
-t.test('what was written is read', (test) => {
+t.test('a written file can be read', (test) => {
   const found = read(textOf(sourceOf(EVERYTHING, { nodes: TWO_NODES })))
   test.match(found, { contents: EVERYTHING, head: { isSealed: false, nodes: TWO_NODES } })
   test.end()
 })
 
-t.test('host names of real servers are written and read; files have held addresses only', (test) => {
+t.test('host names of real servers are written and read; older files hold addresses only', (test) => {
   const realServers = [
     realServer('live', { ip: 'web.test', resolve: 'live' }),
     realServer('start', { ip: 'localhost', resolve: 'start' }),
@@ -41,7 +41,7 @@ t.test('host names of real servers are written and read; files have held address
   test.end()
 })
 
-/** What older files did not have is empty when they are read. */
+/** Sections that older files lack are empty when they are read. */
 const SINCE_THE_SEVENTH = { oidcConfigs: [] } as const
 const SINCE_THE_SIXTH = { ...SINCE_THE_SEVENTH, alertTargets: [], alertRules: [] } as const
 const SINCE_THE_FIFTH = { ...SINCE_THE_SIXTH, syslogServers: [] } as const
@@ -60,7 +60,7 @@ const SINCE_THE_FIRST = {
   loginPolicies: [],
 } as const
 
-/** Before groups of its provider gave roles. */
+/** From before groups of its provider gave roles. */
 const WITHOUT_GROUPS = EVERYTHING.oidcConfigs.map((config) =>
   Object.fromEntries(Object.entries(config).filter(([name]) => !/^group|^denyUnmapped$/.test(name))),
 )
@@ -89,7 +89,7 @@ t.test('every backup of format 1 that was ever written can be read', (test) => {
   test.end()
 })
 
-t.test('what is no backup, or a damaged one, is refused as a whole', (test) => {
+t.test('anything but an intact backup is refused as a whole', (test) => {
   for (const text of ['', '{', '[]', 'null', '3', '{}', '{"format":1}', '['.repeat(1_000_000)]) {
     test.same(problems(text), [' NOT_A_BACKUP'], text.slice(0, 20))
   }
@@ -114,7 +114,7 @@ t.test('a section of a newer version is refused by name; unknown and missing one
   test.end()
 })
 
-t.test('every record fits its schema, has an id and a name of its own and refers to others of the file', (test) => {
+t.test('every record fits its schema, has its own id and name and refers to others of the file', (test) => {
   test.same(
     problems(
       changed(
@@ -190,14 +190,14 @@ t.test('every record fits its schema, has an id and a name of its own and refers
   test.end()
 })
 
-t.test('names that mean something to every object are refused', (test) => {
+t.test('names of built-in properties are refused', (test) => {
   const text = changed((file) => (file.sections.rbac.data.users[0].extra = 1)).replace('"extra"', '"__proto__"')
   // The checksum of exactly this text.
   test.match(problems(signed(JSON.parse(text))), [/NOT_A_BACKUP/])
   test.end()
 })
 
-t.test('no more than a hundred problems are told', (test) => {
+t.test('at most a hundred problems are reported', (test) => {
   const text = changed(
     ({
       sections: {
@@ -209,7 +209,7 @@ t.test('no more than a hundred problems are told', (test) => {
   test.end()
 })
 
-t.test('sealed sections are checked as far as they can be seen, and completely with the passphrase', async (test) => {
+t.test('sealed sections are checked as far as they are readable, and completely with the passphrase', async (test) => {
   const text = textOf(sourceOf(SOME), await newSealingKey('correct horse'))
   test.match(read(text), { contents: undefined, head: { isSealed: true } })
   test.match(read(text, 'correct horse'), { contents: SOME })
@@ -227,7 +227,7 @@ t.test('one key for the whole file: each costs a second, and memory', async (tes
   for (const change of [{ salt: `${'A'.repeat(22)}==` }, { n: 131_072 }]) {
     const file = JSON.parse(text)
     Object.assign(file.sections.system.data.encrypted, change)
-    test.same(problems(signed(file)), ['sections NOT_A_BACKUP'], 'so that none is kept')
+    test.same(problems(signed(file)), ['sections NOT_A_BACKUP'], 'so none is kept')
     test.same(problems(signed(file), 'wrong horse'), ['sections NOT_A_BACKUP'])
   }
 })

@@ -4,7 +4,7 @@ import { parseLimited } from '../../../workers/compute/limited-json.ts'
 
 async function sealedText(text: string): Promise<Sealed> {
   const seal = new Seal(await newSealingKey('correct horse'), 'rbac', 1)
-  // Parts that are no multiple of three bytes.
+  // Parts whose length is no multiple of three bytes.
   for (const part of text.match(/.{1,4}/gs) ?? []) seal.add(part)
   const { facts, texts } = seal.end()
   return { ...facts, text: texts.join('') }
@@ -13,7 +13,7 @@ async function sealedText(text: string): Promise<Sealed> {
 const open = (sealed: Sealed, { passphrase = 'correct horse', name = 'rbac', version = 1 } = {}) =>
   new Unsealer(passphrase, parseLimited).open(name, version, sealed)
 
-t.test('what was sealed is opened with the same passphrase in the same place only', async (test) => {
+t.test('sealed text is opened only with the same passphrase in the same place', async (test) => {
   const value = { users: [{ name: 'Zoë', note: 'x'.repeat(100) }] }
   const sealed = await sealedText(JSON.stringify(value))
   test.same(open(sealed), { value })

@@ -8,7 +8,7 @@ t.test('every section of the configuration is in exactly one section of a backup
   test.end()
 })
 
-t.test('the specified names come first, in their order; some are restored with all others only', (test) => {
+t.test('the specified names come first, in their order; some are restored only with all others', (test) => {
   test.same(
     BACKUP_SECTIONS.slice(0, 10).map(({ name }) => name),
     ['rbac', 'gslb', 'certs', 'layer7proxy', 'fallbackServer', 'clusterha', 'fip', 'healthchecks', 'system', 'licence'],
@@ -20,7 +20,7 @@ t.test('the specified names come first, in their order; some are restored with a
   test.end()
 })
 
-t.test('every older version has a way to the present one', (test) => {
+t.test('every older version can be migrated to the current one', (test) => {
   for (const { name, version, migrations } of BACKUP_SECTIONS) {
     const cameLater = migrations[0] !== undefined
     test.same(

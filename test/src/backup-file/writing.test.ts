@@ -13,7 +13,7 @@ t.test('the checksum is the SHA-256 of everything else in canonical form', (test
   test.end()
 })
 
-t.test('a large configuration comes in portions', (test) => {
+t.test('a large configuration is written in portions', (test) => {
   const realServers = Array.from({ length: 2000 }, (_, n) => realServer(`web-${n}`))
   const portions = [...backupText(sourceOf({ realServers }), undefined)]
   test.ok(portions.length > 4)

@@ -32,7 +32,7 @@ function fixture(test: Test, fails = false) {
   return { store, automatic, kept, clock, edit, promote, stage }
 }
 
-t.test('an apply that changes much is preceded by a backup, another one is not', async (test) => {
+t.test('an apply with many changes is preceded by a backup, a smaller one is not', async (test) => {
   const { store, automatic, kept, edit, promote, stage } = fixture(test)
   const asked = async () => {
     const before = kept.length
@@ -41,7 +41,7 @@ t.test('an apply that changes much is preceded by a backup, another one is not',
   }
   test.equal(await asked(), false, 'nothing changes')
   await stage(2)
-  test.equal(await asked(), false, 'two are never much')
+  test.equal(await asked(), false, 'two are never many')
   await stage(3)
   test.equal(await asked(), true, 'three of none')
   await stage(100)
@@ -55,7 +55,7 @@ t.test('an apply that changes much is preceded by a backup, another one is not',
   test.equal(await asked(), true)
 })
 
-t.test('any restore is much', async (test) => {
+t.test('any restore counts as many', async (test) => {
   const { store, automatic, kept } = fixture(test)
   const origin = { actor: 'a@b', endpoint: 'backups.restore', at: '' }
   await stageIn(store, [{ section: 'realServers', scope: '', key: 'x', value: realServer('x') }], origin)
@@ -63,7 +63,7 @@ t.test('any restore is much', async (test) => {
   test.equal(kept.length, 1)
 })
 
-t.test('a full disk is said and stops nothing', async (test) => {
+t.test('a full disk is reported and stops nothing', async (test) => {
   const { store, automatic, stage } = fixture(test, true)
   await stage(20)
   test.match(await automatic.beforeApply(store.changes()), /could not be written: ENOSPC/)
@@ -71,7 +71,7 @@ t.test('a full disk is said and stops nothing', async (test) => {
   await automatic.close()
 })
 
-t.test('there is one a day', async (test) => {
+t.test('there is one per day', async (test) => {
   const { automatic, kept, clock } = fixture(test)
   await automatic.daily()
   await automatic.daily()

@@ -55,7 +55,7 @@ t.test('of the automatic ones the newest are kept', async (test) => {
   test.same((await backups.list()).auto, [])
 })
 
-t.test('what was made while the clock was ahead takes no place from what is made now', async (test) => {
+t.test('backups made while the clock was ahead do not displace current ones', async (test) => {
   const { backups, clock } = fixture(test)
   const past = await backups.keep(backups.source(), 'apply')
   clock.advance(400 * 86_400_000)
@@ -69,10 +69,10 @@ t.test('what was made while the clock was ahead takes no place from what is made
     kept.filter((name) => !names.includes(name)),
     [],
   )
-  test.notOk(names.includes(past), 'the oldest of those that are not ahead went first')
+  test.notOk(names.includes(past), 'the oldest of those that are not ahead was deleted first')
 })
 
-t.test('an upload is kept as it came, beside one of the same name', async (test) => {
+t.test('an upload is stored unchanged, beside one of the same name', async (test) => {
   const { backups } = fixture(test)
   const text = textOf(sourceOf(SOME))
   test.equal(await backups.upload(text), 'lb-1-20260102-030405.json')
@@ -81,7 +81,7 @@ t.test('an upload is kept as it came, beside one of the same name', async (test)
   test.same((await backups.list()).uploads, [])
 })
 
-t.test('uploads are no endless store', async (test) => {
+t.test('uploads are limited', async (test) => {
   const { backups } = fixture(test)
   const text = textOf(sourceOf({}))
   for (let n = 0; n < 50; n += 1) await backups.upload(text)
@@ -89,13 +89,13 @@ t.test('uploads are no endless store', async (test) => {
   test.match(error.details.errors, [{ field: 'backup', code: 'TOO_MANY' }])
 })
 
-t.test('uploads leave the last of the disk to what needs it', async (test) => {
+t.test('uploads leave the reserve of the disk free', async (test) => {
   const { backups } = fixture(test, { hasRoom: false })
   const error = await refuses(test, 'INVALID_BODY', backups.upload(textOf(sourceOf({}))))
   test.match(error.details.errors, [{ field: 'backup', code: 'NO_SPACE' }])
   test.same((await backups.list()).uploads, [])
   await backups.keep(backups.source(), 'daily')
-  test.equal((await backups.list()).auto.length, 1, 'an automatic one is made as long as it can be')
+  test.equal((await backups.list()).auto.length, 1, 'an automatic one is made as long as possible')
 })
 
 t.test('PAYLOAD_TOO_LARGE: more than 64 MiB', async (test) => {
@@ -128,7 +128,7 @@ t.test('NOT_FOUND: no such file', async (test) => {
   await refuses(test, 'NOT_FOUND', backups.remove('../config'))
 })
 
-t.test('a backup names all nodes of the cluster, this one first, by what the cluster calls them', (test) => {
+t.test('a backup names all nodes of the cluster, this one first, by their names in the cluster', (test) => {
   const nodes = [
     { id: 'node-1', hostname: 'left' },
     { id: 'node-2', hostname: 'right' },
@@ -138,7 +138,7 @@ t.test('a backup names all nodes of the cluster, this one first, by what the clu
   test.end()
 })
 
-t.test('IN_USE: a whole backup in a cluster, also one that was formed meanwhile; sections are staged', async (test) => {
+t.test('IN_USE: a whole backup in a cluster, also one formed meanwhile; sections are staged', async (test) => {
   const members = [...TWO_MEMBERS]
   const { backups } = fixture(test, { members })
   const file = await backups.upload(textOf(sourceOf(SOME)))

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const portions = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text))
 
-t.test('a file has the first free name, is for its owner only and never takes the place of another', async (test) => {
+t.test('a file gets the first free name, is for its owner only and never replaces another', async (test) => {
   const folder = temporaryFolder(test, 'durable')
   test.equal(await createDurably(folder, ['a', 'b'], portions('x', '', 'y')), 'a')
   test.equal(await createDurably(folder, ['a', 'b'], portions('z')), 'b')
@@ -16,7 +16,7 @@ t.test('a file has the first free name, is for its owner only and never takes th
   test.equal(statSync(join(folder, 'a')).mode & 0o777, 0o600)
 })
 
-t.test('nothing is left of a file that could not be completed', async (test) => {
+t.test('an incomplete file leaves nothing', async (test) => {
   const folder = temporaryFolder(test, 'durable')
   function* broken() {
     yield Buffer.from('half')
@@ -26,7 +26,7 @@ t.test('nothing is left of a file that could not be completed', async (test) => 
   test.same(readdirSync(folder), [])
 })
 
-t.test('opening a folder makes it and drops what a crash left', async (test) => {
+t.test('opening a folder creates it and deletes the remains of a crash', async (test) => {
   const folder = join(temporaryFolder(test, 'durable'), 'deep', 'er')
   await openFolder(folder)
   test.equal(statSync(folder).mode & 0o777, 0o700)

@@ -15,7 +15,7 @@ const head = (createdAt: string): BackupHead => ({
   isSealed: false,
 })
 
-/** A file says when it was made; `half` is not whole. */
+/** A file names its time; `half` is incomplete. */
 function fixture(test: Test) {
   const folder = temporaryFolder(test, 'backups')
   let described = 0
@@ -33,12 +33,12 @@ function fixture(test: Test) {
 
 const name = (day: number) => `lb-202601${String(day).padStart(2, '0')}-000000.json`
 
-t.test('files are listed newest first, each read once at the most', async (test) => {
+t.test('files are listed newest first, each read at most once', async (test) => {
   const { folder, backups, described } = fixture(test)
   for (const day of [2, 4, 3]) await backups.add(head(`2026-01-0${day}`), [name(day)], [Buffer.from(`2026-01-0${day}`)])
   const listed = async () => (await backups.list()).map(({ file }) => file)
   test.same(await listed(), [name(4), name(3), name(2)])
-  test.equal(described(), 0, 'what was just written is known')
+  test.equal(described(), 0, 'a file just written is known')
   writeFileSync(join(folder, name(1)), '2026-01-01')
   test.same(await listed(), [name(4), name(3), name(2), name(1)])
   test.same(await listed(), [name(4), name(3), name(2), name(1)])
@@ -49,7 +49,7 @@ t.test('files are listed newest first, each read once at the most', async (test)
   test.same(await listed(), [name(4), name(2)])
 })
 
-t.test('what is not whole, or none of ours, is not listed and not read', async (test) => {
+t.test('incomplete and foreign files are neither listed nor read', async (test) => {
   const { folder, backups } = fixture(test)
   writeFileSync(join(folder, name(1)), 'half')
   writeFileSync(join(folder, 'notes.txt'), 'x')
@@ -61,7 +61,7 @@ t.test('what is not whole, or none of ours, is not listed and not read', async (
   test.equal(await backups.remove('notes.txt'), false)
 })
 
-t.test('a file that somebody changed is looked at again', async (test) => {
+t.test('a changed file is read again', async (test) => {
   const { folder, backups } = fixture(test)
   await backups.add(head('2026-01-01'), [name(1)], [Buffer.from('2026-01-01')])
   await backups.list()
@@ -69,7 +69,7 @@ t.test('a file that somebody changed is looked at again', async (test) => {
   test.same(await backups.list(), [])
 })
 
-t.test('who asks together shares one reading, and the next daemon reads none again', async (test) => {
+t.test('concurrent callers share one reading, and the next daemon reads none again', async (test) => {
   const { folder, backups, described } = fixture(test)
   for (const day of [1, 2, 3]) writeFileSync(join(folder, name(day)), `2026-01-0${day}`)
   const [first, second] = await Promise.all([backups.list(), backups.list()])
@@ -84,7 +84,7 @@ t.test('who asks together shares one reading, and the next daemon reads none aga
   test.same(await careful.list(), first)
 })
 
-t.test('who asks after a file came or went does not share what was found before', async (test) => {
+t.test('a caller after a file was added or deleted does not share the earlier result', async (test) => {
   const folder = temporaryFolder(test, 'backups')
   const [looks, goes] = [defer(), defer()]
   const describe = async () => {
@@ -99,7 +99,7 @@ t.test('who asks after a file came or went does not share what was found before'
   await backups.add(head('2026-01-02'), [name(2)], [Buffer.from('2026-01-02')])
   const files = async (listing: ReturnType<typeof backups.list>) => (await listing).map(({ file }) => file)
   const late = backups.list()
-  test.equal(backups.list(), late, 'who asks together shares it still')
+  test.equal(backups.list(), late, 'concurrent callers still share it')
   goes.resolve()
   test.same(await files(early), [name(1)])
   test.same(await files(late), [name(2), name(1)])

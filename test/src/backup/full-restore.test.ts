@@ -16,7 +16,7 @@ const LAN = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGatew
 const ids = (records: readonly { readonly id: string }[] | undefined) => records?.map(({ id }) => id)
 
 t.test(
-  'a node takes over what is of the node that it becomes; nodes that the backup does not name stay out',
+  'a node takes over the records of the node that it becomes; nodes outside of the backup are left out',
   async (test) => {
     const contents = fullContents(EVERYTHING, as('node-2'), undefined)
     test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
@@ -33,11 +33,11 @@ t.test(
       conntrackTimeouts: [{ id: 'cluster' }],
     })
     await refuseBroken(viewOf(contents))
-    test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'who it is already needs no record')
+    test.same(fullContents({}, as('node-1'), undefined).nodeIdentities, [], 'its own identity needs no record')
   },
 )
 
-t.test('an SNMP agent whose address the node takes over listens there; another is off, with its engine', (test) => {
+t.test('an SNMP agent at a taken-over address listens there; another is off, with its engine', (test) => {
   const settings = (node: string) => fullContents(EVERYTHING, as(node), undefined).snmpSettings
   test.same(settings('node-1'), EVERYTHING.snmpSettings)
   const [{ engineId, community } = { engineId: '', community: '' }] = EVERYTHING.snmpSettings
@@ -52,7 +52,7 @@ t.test('floating IPs are off after a full restore', (test) => {
 
 const subnet = { networkIp: '198.51.100.0', networkMask: 24, gateway: '198.51.100.1', defaultGateway: true }
 
-t.test('the management address is on its interface, in a group of its own', async (test) => {
+t.test('the management address is on its interface, in its own group', async (test) => {
   const contents = fullContents(EVERYTHING, as('node-1'), { ip: '198.51.100.7', subnet, interfaceId: 'eth1' })
   const group = contents.ipGroups?.find(({ name }) => name === 'management')
   test.match(group, { ...subnet, assignedInterfaces: [{ nodeId: 'node-1', interfaceId: 'eth1' }] })
@@ -72,11 +72,11 @@ t.test('a group of the same subnet and a record of the same address are taken ov
   test.match(contents.ipGroups, [{ id: 'lan', name: 'lan', assignedInterfaces: [{ interfaceId: 'eth1' }] }])
   test.match(contents.staticIps, [{ id: 'sip-1', groupId: 'lan' }])
   const taken = fullContents(EVERYTHING, as('node-1'), { ...management, ip: '192.0.2.10' })
-  test.same(taken.floatingIps, [], 'an address is of one kind')
+  test.same(taken.floatingIps, [], 'an address has one kind')
   await refuseBroken(viewOf(taken))
 })
 
-t.test('there is one default way only, and a name that was taken is given up', (test) => {
+t.test('there is only one default route, and a name in use is given up', (test) => {
   const [lan] = EVERYTHING.ipGroups
   const route = {
     ...EVERYTHING.ipRoutes[0],
@@ -101,7 +101,7 @@ t.test('there is one default way only, and a name that was taken is given up', (
   test.end()
 })
 
-t.test('interfaces that this machine does not have are told', (test) => {
+t.test('interfaces that this machine lacks are reported', (test) => {
   const card = { id: 'x', name: 'eth0', mac: '', mtu: 1500, state: 'up', addresses: [] } as const
   test.same(strangeInterfaces(EVERYTHING, [card], 'node-1'), [])
   test.match(strangeInterfaces(EVERYTHING, [], 'node-1'), [/^IP group lan/, /^route to the office of node-1/])
@@ -109,7 +109,7 @@ t.test('interfaces that this machine does not have are told', (test) => {
   test.end()
 })
 
-t.test('what belongs to the other nodes of the backup waits for those that join in their place', async (test) => {
+t.test("records of the backup's other nodes wait for their replacements", async (test) => {
   const contents = fullContents(EVERYTHING, as('node-2', ['node-1']), undefined)
   test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
   for (const section of ['staticIps', 'ipRoutes', 'conntrackLimits', 'userInterfaces', 'clocks'] as const)
@@ -127,7 +127,7 @@ t.test('what belongs to the other nodes of the backup waits for those that join 
   test.same(
     managed.userInterfaces?.filter(({ id }) => id === 'node-1'),
     there.filter(({ id }) => id === 'node-1'),
-    'where another node is reached is left alone',
+    'the address of another node is left alone',
   )
   await refuseBroken(viewOf(managed))
 })

@@ -8,13 +8,13 @@ const part = (sections: readonly string[], fipActive = false) => partContents(SO
 
 const HOW_THEY_LOG_IN = ['radiusConfigs', 'radiusUsers', 'samlConfigs', 'oidcConfigs', 'loginPolicies']
 
-t.test('a part is the sections that were asked for', (test) => {
+t.test('a part is the requested sections', (test) => {
   test.same(Object.keys(part(['rbac'])), ['users', 'groups', 'roles', ...HOW_THEY_LOG_IN])
   test.same(part(['gslb', 'fallbackServer']), {})
   test.end()
 })
 
-t.test('floating IPs come enabled only when that is asked for', (test) => {
+t.test('floating IPs are enabled only on request', (test) => {
   test.match(part(['fip']), { floatingIps: [{ enabled: false }] })
   test.match(part(['fip'], true), { floatingIps: [{ enabled: true }] })
   test.end()

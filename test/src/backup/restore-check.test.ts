@@ -32,7 +32,7 @@ t.test('the candidate is checked', async (test) => {
   test.equal(validated, 1)
 })
 
-t.test('what the check finds stands in the log of the job', async (test) => {
+t.test('the findings of the check are in the log of the job', async (test) => {
   const { news, work, resume } = fixture(test, async () => {
     throw new ApiError('CONFIG_INVALID', 'no', {
       errors: [{ field: 'l7Frontends.fe', code: 'X', message: 'is wrong' }],
@@ -43,7 +43,7 @@ t.test('what the check finds stands in the log of the job', async (test) => {
   test.ok(resume, 'a restart of the daemon checks again')
 })
 
-t.test('a restore that is refused leaves what is remembered of the nodes of another one', async (test) => {
+t.test('a refused restore leaves the notes of an earlier one about its nodes', async (test) => {
   const { store } = configFixture(test)
   const started: unknown[] = []
   const jobs = {

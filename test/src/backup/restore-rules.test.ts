@@ -8,7 +8,7 @@ const CARD = { id: 'if-1', name: 'eth0', mac: '', mtu: 1500, state: 'up', addres
 const told = (problems: readonly { readonly field: string; readonly code: string }[]) =>
   problems.map(({ field, code }) => `${field} ${code}`)
 
-t.test('a part restore names known sections that stand alone, and nothing of a full one', (test) => {
+t.test('a partial restore names known sections that can stand alone, and no options of a full one', (test) => {
   test.same(partProblems({ file: 'f', sections: ['rbac', 'fip', 'realServers'] }), [])
   const request = { file: 'f', sections: ['licence', 'x'], gateway: '192.0.2.1', interface: 'eth0' }
   test.same(told(partProblems(request)), [
@@ -20,14 +20,14 @@ t.test('a part restore names known sections that stand alone, and nothing of a f
   test.end()
 })
 
-t.test('a full restore of several nodes says which one this is to be', (test) => {
+t.test('a full restore of several nodes names the node that this one becomes', (test) => {
   test.same(told(fullProblems({ file: 'f' }, HEAD, [])), ['nodeId REQUIRED'])
   test.same(told(fullProblems({ file: 'f', nodeId: 'node-3' }, HEAD, [])), ['nodeId NOT_FOUND'])
   test.same(fullProblems({ file: 'f', nodeId: 'node-2' }, HEAD, []), [])
   test.end()
 })
 
-t.test('a management address is whole and can be one', (test) => {
+t.test('a management address is complete and usable', (test) => {
   const problems = (more: object) => told(fullProblems({ file: 'f', nodeId: 'node-1', ...more }, HEAD, [CARD]))
   test.same(problems({ ip: '192.0.2.7', mask: 24, interface: 'eth0', gateway: '192.0.2.1' }), [])
   test.same(problems({ ip: '2001:db8::7', mask: 64, interface: 'if-1' }), [])

@@ -10,18 +10,18 @@ const FILE = {
 }
 const STATE = { born: 'born', nodeId: 'node-1', running: viewOf({}), candidate: viewOf(SOME), interfaces: [] }
 
-t.test('sections make it a part, their absence the whole', (test) => {
+t.test('named sections make it partial, none full', (test) => {
   test.match(restoration({ file: 'f', sections: ['realServers'] }, FILE, STATE), { isFull: false, warnings: [] })
   const { isFull, contents, warnings, wanted, others } = restoration({ file: 'f', nodeId: 'node-2' }, FILE, STATE)
   test.equal(isFull, true)
   test.same(contents.nodeIdentities, [{ id: 'born', nodeId: 'node-2' }])
   test.match(warnings, [/route to the office of node-2/])
   test.same([wanted, others], ['node-2', [{ id: 'node-1', hostname: 'lb-1' }]])
-  test.equal(contents.staticIps?.length, EVERYTHING.staticIps.length, 'records of the other one wait for it')
+  test.equal(contents.staticIps?.length, EVERYTHING.staticIps.length, 'records of the other node wait for it')
   test.end()
 })
 
-t.test('every problem is refused at once', async (test) => {
+t.test('every problem is reported at once', async (test) => {
   const error = await refuses(test, 'INVALID_BODY', () => restoration({ file: 'f', sections: ['a', 'b'] }, FILE, STATE))
   test.equal(error.details.errors?.length, 2)
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { changedIds } from '../../../src/base/changed-ids.ts'
 import { seededRandom } from '../../storage/archive/reference-model.ts'
 
-t.test('what came, went or is another object, wherever it stands', async (test) => {
+t.test('added, deleted and changed objects, at any position', async (test) => {
   const random = seededRandom(5)
   for (let round = 0; round < 500; round++) {
     const before = Array.from({ length: Math.floor(random() * 8) }, (_, at) => ({ id: `r${at}` }))

@@ -39,5 +39,5 @@ t.test('anything else is no duration', async (test) => {
     '5y',
   ]
   for (const text of others) test.equal(secondsOf(text), undefined, JSON.stringify(text))
-  test.equal(secondsOf('1'.repeat(16)), undefined, 'more digits than anybody means')
+  test.equal(secondsOf('1'.repeat(16)), undefined, 'more digits than a duration needs')
 })

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import { FairTurns } from '../../../src/base/fair-turns.ts'
 
-/** One at a time; what is asked for ends when the test says so. */
+/** One at a time; each task ends when the test says so. */
 function fixture(_test: Test, waitingEach_max: number, waiting_max: number) {
   const turns = new FairTurns({ concurrent: 1, waitingEach_max, waiting_max, busy: 'too many' })
   const begun: string[] = []
@@ -25,7 +25,7 @@ function fixture(_test: Test, waitingEach_max: number, waiting_max: number) {
   return { ask, begun, refused, settle, endAll }
 }
 
-t.test('places take turns, whatever one of them asks for', async (test) => {
+t.test('places take turns, however much one of them requests', async (test) => {
   const { ask, begun, endAll } = fixture(test, 10, 100)
   const all = ['a', 'a', 'a', 'a', 'b', 'c', 'b'].map(ask)
   await endAll()
@@ -33,7 +33,7 @@ t.test('places take turns, whatever one of them asks for', async (test) => {
   test.same(begun, ['a', 'a', 'b', 'c', 'a', 'b', 'a'])
 })
 
-t.test('one place may not have more than its share wait', async (test) => {
+t.test('one place may not have more than its share waiting', async (test) => {
   const { ask, begun, refused, endAll } = fixture(test, 2, 100)
   const all = ['a', 'a', 'a', 'a', 'a', 'b'].map(ask)
   await endAll()
@@ -51,7 +51,7 @@ t.test('when too many wait, the place with most of them loses its newest', async
   test.same(begun, ['x', 'a', 'b', 'c', 'd'])
 })
 
-t.test('work that fails gives its turn on', async (test) => {
+t.test('failing work passes its turn on', async (test) => {
   const turns = new FairTurns({ concurrent: 1, waitingEach_max: 5, waiting_max: 5, busy: 'too many' })
   const failing = turns.run('a', () => Promise.reject(new Error('no')))
   const next = turns.run('b', async () => 'done')

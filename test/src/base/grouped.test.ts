@@ -1,7 +1,7 @@
 import t from 'tap'
 import { grouped } from '../../../src/base/grouped.ts'
 
-t.test('items are together by their key, in the order of the first ones', async (test) => {
+t.test('items are grouped by their key, in the order of the first ones', async (test) => {
   const groups = grouped(['b1', 'a1', 'b2'], (item) => item.slice(0, 1))
   test.same(
     [...groups],

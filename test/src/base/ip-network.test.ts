@@ -65,7 +65,7 @@ t.test('a network contains the addresses and networks that share its bits', asyn
   test.notOk(holds('::/0', '10.0.0.1'))
 })
 
-t.test('network and broadcast address are nobody’s, except where a network has none', async (test) => {
+t.test('network and broadcast address belong to no host, except where a network has none', async (test) => {
   const reserved = (text: string, ip: string) => reservedAddress(network(text), network(ip))
   test.equal(reserved('192.0.2.0/24', '192.0.2.0'), 'network')
   test.equal(reserved('192.0.2.0/24', '192.0.2.255'), 'broadcast')
@@ -85,7 +85,7 @@ t.test('an address in the narrowest network around another', async (test) => {
   test.equal(nearestTo(network('11.0.0.1'), [wide, narrow]), undefined)
 })
 
-t.test('a client is known by its own address, however a socket of both families writes it', async (test) => {
+t.test('a client is identified by its own address, however a dual-stack socket writes it', async (test) => {
   for (const text of ['192.0.2.7', '::ffff:192.0.2.7', '0000:0000:0000:0000:0000:ffff:192.0.2.7']) {
     test.equal(clientIp(text), '192.0.2.7', text)
   }

@@ -23,7 +23,7 @@ t.test('every integer is written in full', async (t) => {
   }
 })
 
-t.test('fractions: six decimals, no trailing zeros, and the sum of a bucket can be had back', async (t) => {
+t.test('fractions: six decimals, no trailing zeros, and the sum of a bucket can be recovered', async (t) => {
   t.equal(
     written((out) => out.number(1.5)),
     '1.5',
@@ -69,7 +69,7 @@ t.test('text, bytes and growth', async (t) => {
   t.equal(out.take().length, 0)
 })
 
-t.test('what JSON takes for an integer, and what it does not', async (t) => {
+t.test('integers in the sense of JSON, and other numbers', async (t) => {
   const judged = (text: string) => isJsonInteger(new TextEncoder().encode(`,${text},`), 1, 1 + text.length)
   t.strictSame(['0', '7', '10', '-1', '-0', '18446744073709551615'].map(judged), Array(6).fill(true))
   t.strictSame(['', '-', '01', '-01', '1}', '1.5', '1e3', ' 1', '+1'].map(judged), Array(9).fill(false))

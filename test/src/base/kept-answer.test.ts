@@ -10,7 +10,7 @@ function fixture() {
   return { clock, asked, kept: new KeptAnswer({ ask, kept_ms: 1_000, clock }) }
 }
 
-t.test('many ask, and one question answers them until its answer is old', async (test) => {
+t.test('many callers share one query until its answer is old', async (test) => {
   const { clock, asked, kept } = fixture()
   const first = [kept.get(), kept.get()]
   clock.advance(5_000)
@@ -26,24 +26,21 @@ t.test('many ask, and one question answers them until its answer is old', async 
   test.same([await next, await kept.get(), asked.length], ['two', 'two', 2])
 })
 
-t.test(
-  'what is asked about something else is asked anew, and an answer that comes late is nobody else’s',
-  async (test) => {
-    const { clock, asked, kept } = fixture()
-    const [old, now] = [kept.get('revision 1'), kept.get('revision 2')]
-    asked[1]?.answer('two')
-    test.equal(await now, 'two')
-    clock.advance(900)
-    asked[0]?.answer('one')
-    test.equal(await old, 'one')
-    test.equal(await kept.get('revision 2'), 'two')
-    clock.advance(100)
-    void kept.get('revision 2')
-    test.equal(asked.length, 3, 'its age counts from its own answer')
-  },
-)
+t.test('another query is asked separately, and a late answer belongs to its own query', async (test) => {
+  const { clock, asked, kept } = fixture()
+  const [old, now] = [kept.get('revision 1'), kept.get('revision 2')]
+  asked[1]?.answer('two')
+  test.equal(await now, 'two')
+  clock.advance(900)
+  asked[0]?.answer('one')
+  test.equal(await old, 'one')
+  test.equal(await kept.get('revision 2'), 'two')
+  clock.advance(100)
+  void kept.get('revision 2')
+  test.equal(asked.length, 3, 'its age counts from its own answer')
+})
 
-t.test('a question that failed is asked again', async (test) => {
+t.test('a failed query is repeated', async (test) => {
   const { asked, kept } = fixture()
   const failed = kept.get()
   asked[0]?.fail()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { lazy } from '../../../src/base/lazy.ts'
 
-t.test('it is made when it is asked for, and once', async (t) => {
+t.test('it is created on first use, and once', async (t) => {
   let count = 0
   const made = lazy(() => {
     count += 1
@@ -13,7 +13,7 @@ t.test('it is made when it is asked for, and once', async (t) => {
   t.equal(count, 1)
 })
 
-t.test('what could not be made is tried again', async (t) => {
+t.test('a failed creation is retried', async (t) => {
   let count = 0
   const made = lazy(() => {
     count += 1

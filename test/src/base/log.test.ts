@@ -2,7 +2,7 @@ import t from 'tap'
 import { createLog, silentLog, strangersLog } from '../../../src/base/log.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('one JSON object a line, with time, level and message first', async (test) => {
+t.test('one JSON object per line, with time, level and message first', async (test) => {
   const lines: string[] = []
   const log = createLog((line) => lines.push(line))
   log.info('started', { port: 9443, tls: true, host: null })
@@ -24,11 +24,11 @@ t.test('a field without a value is left out', async (test) => {
   test.notMatch(lines.join(''), /reason/)
 })
 
-t.test('the silent log takes everything', async (test) => {
+t.test('the silent log accepts everything', async (test) => {
   test.doesNotThrow(() => silentLog.error('m', { a: 1 }))
 })
 
-t.test('what comes from outside is cut short, and a defect is told in full', async (test) => {
+t.test('text from outside is truncated, and a defect is logged in full', async (test) => {
   const lines: string[] = []
   const log = createLog((line) => lines.push(line))
   log.info('request', { path: 'x'.repeat(100_000) })

@@ -23,14 +23,14 @@ t.test('a list that is too long is found before its entries are compared', async
   ])
 })
 
-t.test('in a long list equal entries are found; what is short is left to others', async (test) => {
+t.test('equal entries of a long list are found; short lists are left to others', async (test) => {
   test.match(longListProblems(schema, { few: [...many(250), 'x7'] }), [{ field: 'few', code: 'NOT_UNIQUE' }])
   test.match(longListProblems(schema, { few: many(250, () => ({ a: 1 })) }), [{ code: 'NOT_UNIQUE' }])
   test.same(longListProblems(schema, { few: many(300) }), [])
   test.same(longListProblems(schema, { few: many(100, () => 'x'), either: null, inside: 7 }), [])
 })
 
-t.test('what can hold no list is not searched for one', async (test) => {
+t.test('a value without lists is not searched', async (test) => {
   const { few: _, ...others } = schema.properties
   for (const property of [few, ...Object.values(others)])
     test.ok(holdsLists(Type.Object({ inside: Type.Object({ property }) })), JSON.stringify(property))

@@ -6,7 +6,7 @@ import { gzipInParts } from '../../../src/base/packing.ts'
 
 const PART = 256 * 1_024
 
-t.test('what is compressed in parts is one stream for whoever reads gzip', async (test) => {
+t.test('parts that are compressed separately are one gzip stream', async (test) => {
   const text = Buffer.from(Array.from({ length: 60_000 }, (_, at) => `requests{server="${at}"} ${at * 7}\n`).join(''))
   const random = randomBytes(2 * PART + 17)
   const bodies = [0, 1, PART - 1, PART, PART + 1, text.length].map((bytes) => text.subarray(0, bytes))

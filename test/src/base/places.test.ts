@@ -4,7 +4,7 @@ import { refuses } from '../../fixtures/config.ts'
 
 const places = () => new Places({ what: 'searches', all_max: 3, each_max: 2, retryAfter_s: 7 })
 
-t.test('TOO_MANY_AT_ONCE: more of one user than its share, or more of all; the message says which', async (test) => {
+t.test('TOO_MANY_AT_ONCE: more of one user than its share, or more in total; the message says which', async (test) => {
   const made = places()
   const free = made.take('a')
   made.take('a')
@@ -15,11 +15,11 @@ t.test('TOO_MANY_AT_ONCE: more of one user than its share, or more of all; the m
   test.match((await refuses(test, 'TOO_MANY_AT_ONCE', () => made.take('c'))).message, /^3 searches are under way/)
   free()
   free()
-  test.equal(made.open, 2, 'a place is given back once')
+  test.equal(made.open, 2, 'a place is returned once')
   made.take('c')
 })
 
-t.test('a place is given back when the work has ended, however it ends', async (test) => {
+t.test('a place is returned when the work has ended, however it ends', async (test) => {
   const made = places()
   test.equal(
     runInPlace(made, 'a', () => made.open),

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import t from 'tap'
 import { bootIdHere, isAlive, machineMark, ownMark } from '../../../src/base/process-mark.ts'
 
-t.test('a process is alive while it is this very one', async (test) => {
+t.test('a process is alive while it is exactly this one', async (test) => {
   const mark = ownMark(bootIdHere())
   test.ok(isAlive(mark))
-  test.notOk(isAlive({ ...mark, startedAt: '1' }), 'the number was given to another process')
-  test.notOk(isAlive({ ...mark, bootId: 'before' }), 'the machine started anew')
+  test.notOk(isAlive({ ...mark, startedAt: '1' }), 'the id was reused by another process')
+  test.notOk(isAlive({ ...mark, bootId: 'before' }), 'the machine was restarted')
   const child = spawn('sleep', ['60'])
   const exited = once(child, 'exit')
   child.kill('SIGKILL')

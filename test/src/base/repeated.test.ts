@@ -3,7 +3,7 @@ import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { Repeated } from '../../../src/base/repeated.ts'
 
-t.test('a look that throws, at once or later, is told and followed by the next', async (test) => {
+t.test('a look that throws, at once or later, is logged and followed by the next', async (test) => {
   const told: unknown[] = []
   let looks = 0
   const third = defer()
@@ -26,7 +26,7 @@ t.test('a look that throws, at once or later, is told and followed by the next',
   ])
 })
 
-t.test('what fails again and again for one reason is told once a minute, and how often it was', async (test) => {
+t.test('repeated failures for one reason are logged once a minute, with their number', async (test) => {
   const told: unknown[] = []
   let [now_ms, reason] = [0, 'full' as string | undefined]
   const look = () => {
@@ -52,5 +52,5 @@ t.test('what fails again and again for one reason is told once a minute, and how
   await looksFor(1)
   reason = 'another'
   await looksFor(1)
-  test.equal(told.length, 1, 'it was well in between')
+  test.equal(told.length, 1, 'it succeeded in between')
 })

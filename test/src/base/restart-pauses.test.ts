@@ -2,7 +2,7 @@ import t from 'tap'
 import { RestartPauses } from '../../../src/base/restart-pauses.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('they grow from start to start, and begin anew after a long run', async (test) => {
+t.test('they grow from start to start, and are reset by a long run', async (test) => {
   const clock = manualClock()
   const pauses = new RestartPauses(clock)
   const ended = (ran_ms: number) => {

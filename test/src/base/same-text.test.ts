@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sameText } from '../../../src/base/same-text.ts'
 
-t.test('texts are the same or not, whatever their length and letters', async (test) => {
+t.test('texts are equal or not, whatever their length and letters', async (test) => {
   test.ok(sameText('', ''))
   test.ok(sameText('é🦊', 'é🦊'))
   for (const [a, b] of [

@@ -15,7 +15,7 @@ t.test('a certificate for its names, with its key', async (test) => {
   test.ok(read.verify(read.publicKey))
 })
 
-t.test('what it says beside them is critical', async (test) => {
+t.test('its further extensions are critical', async (test) => {
   const critical = [{ oid: '1.3.6.1.5.5.7.1.31', value: Uint8Array.from([0x04, 0x01, 0x07]) }]
   const { certificate } = await selfSigned('a.test', [{ type: 'dns', value: 'a.test' }], 1, critical)
   const der = new X509Certificate(certificate).raw.toString('hex')

@@ -5,7 +5,7 @@ import t from 'tap'
 import { checkServerIdentity } from '../../../src/base/server-identity.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
-/** What is called, the names of a certificate, and whether that is the one. */
+/** The host, the names of a certificate, and whether they match. */
 const CALLS: readonly (readonly [host: string, names: string, isIt: boolean])[] = [
   ['::1', 'IP:::1', true],
   ['0:0:0:0:0:0:0:1', 'DNS:localhost,IP:::1', true],
@@ -18,7 +18,7 @@ const CALLS: readonly (readonly [host: string, names: string, isIt: boolean])[] 
   ['localhost', 'IP:::1,IP:127.0.0.1', false],
 ]
 
-t.test('a server is who has been called, by name and by address', async (t) => {
+t.test('a server is identified by the name or address that was called', async (t) => {
   const { pair } = certificateMaker(t)
   for (const [host, names, isIt] of CALLS) {
     const { cert, key } = pair({ name: 'nobody', names })

@@ -17,7 +17,7 @@ t.test('addresses as HAProxy writes them', async (test) => {
   for (const [text, address] of read) test.strictSame(parseSocketAddress(text), address, text)
 })
 
-t.test('what cannot be observed says why', async (test) => {
+t.test('addresses that cannot be observed give the reason', async (test) => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ['unix@', /path is missing/],
     [`/${'x'.repeat(107)}`, /108 bytes.*107/],

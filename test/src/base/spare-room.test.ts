@@ -3,7 +3,7 @@ import t from 'tap'
 import { leavesRoom } from '../../../src/base/spare-room.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('a file may not take the last of the disk', async (test) => {
+t.test('a file may not take the reserve of the disk', async (test) => {
   const folder = temporaryFolder(test, 'spare')
   const { bavail, bsize } = statfsSync(folder)
   test.equal(await leavesRoom(folder, 2 ** 60), false)

@@ -8,7 +8,7 @@ function* portions(each: () => void, count: number) {
   }
 }
 
-t.test('the loop turns between portions that take long', async (test) => {
+t.test('the event loop runs between long portions', async (test) => {
   const seen: string[] = []
   const busy = () => {
     const end_ms = performance.now() + 2
@@ -18,17 +18,17 @@ t.test('the loop turns between portions that take long', async (test) => {
   const ticking = setInterval(() => seen.push('tick'), 1)
   await inTurns(portions(busy, 20))
   clearInterval(ticking)
-  test.equal(seen.filter((what) => what === 'portion').length, 20, 'all was done')
-  test.ok(seen.indexOf('tick') !== -1 && seen.indexOf('tick') < seen.lastIndexOf('portion'), 'others came in between')
+  test.equal(seen.filter((what) => what === 'portion').length, 20, 'everything was done')
+  test.ok(seen.indexOf('tick') !== -1 && seen.indexOf('tick') < seen.lastIndexOf('portion'), 'others ran in between')
 })
 
-t.test('nothing to do is done', async (test) => {
+t.test('no work is done at once', async (test) => {
   await inTurns([])
   await turn()
   test.pass()
 })
 
-t.test('what a portion throws is thrown', async (test) => {
+t.test('errors of a portion are thrown', async (test) => {
   const failing = portions(() => {
     throw new Error('no')
   }, 1)

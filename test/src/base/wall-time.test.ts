@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isoInZone, wallTimeOf } from '../../../src/base/wall-time.ts'
 
-t.test('an ISO 8601 time is taken without its offset', async (test) => {
+t.test('an ISO 8601 time is read without its offset', async (test) => {
   for (const [text, wall] of [
     ['2026-01-31T13:45:07Z', '2026-01-31 13:45:07'],
     ['2026-01-31T13:45:07+05:45', '2026-01-31 13:45:07'],
@@ -16,7 +16,7 @@ t.test('an ISO 8601 time is taken without its offset', async (test) => {
   }
 })
 
-t.test('what is not in the calendar, or no time, is refused', async (test) => {
+t.test('a date outside of the calendar, or no time, is refused', async (test) => {
   for (const text of [
     '2026-02-30T00:00:00',
     '2025-02-29T00:00:00',
@@ -41,7 +41,7 @@ t.test('what is not in the calendar, or no time, is refused', async (test) => {
   }
 })
 
-t.test('a moment is shown in the zone with its offset of that day', async (test) => {
+t.test('a time is shown in the zone with its offset on that day', async (test) => {
   const winter = Date.UTC(2026, 0, 15, 12, 0, 0, 999)
   const summer = Date.UTC(2026, 6, 15, 23, 30)
   for (const [at, zone, iso] of [

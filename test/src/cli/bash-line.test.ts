@@ -18,7 +18,7 @@ const HOSTILE = [
   'wéb',
 ]
 
-t.test('a line is read as bash reads it', (test) => {
+t.test('a line is parsed as in bash', (test) => {
   const line = String.raw`fulcrum  get 'web 1' "a\"b\c" c\ d e'f'"g" é '' `
   const words = ['fulcrum', 'get', 'web 1', String.raw`a"b\c`, 'c d', 'efg', 'é', '', '']
   test.same(lineIn(line), { words, quote: '' })
@@ -36,7 +36,7 @@ t.test('a line is read as bash reads it', (test) => {
   test.end()
 })
 
-t.test('whatever is in a name, bash takes it as one argument, in quotes and without', (test) => {
+t.test('whatever a name contains, bash reads it as one argument, quoted or not', (test) => {
   for (const quote of ['', '"', "'"]) {
     const lines = inserted(HOSTILE, `fulcrum get ${quote}`, '').map((text) => `printf '%s\\n' ${quote}${text}${quote}`)
     test.same(
@@ -50,7 +50,7 @@ t.test('whatever is in a name, bash takes it as one argument, in quotes and with
   test.end()
 })
 
-t.test('what bash replaces is what it says, and nothing where it sees other words', (test) => {
+t.test('bash replaces the current word, and nothing where it splits words differently', (test) => {
   test.same(inserted(['fe80::1'], 'fulcrum get fe80:', ''), [':1'])
   test.same(inserted(['ann@corp'], 'fulcrum get ann@c', '@c'), ['@corp'])
   test.same(inserted(['a b:c'], 'fulcrum get a\\ b:', ''), ['c'])

@@ -34,7 +34,7 @@ async function told(changes: readonly Change[], isWide = false, asked: string[] 
   return out
 }
 
-t.test('fields are told by their places, ids by names, deletions first', async (test) => {
+t.test('fields are shown by their paths, ids by names, deletions first', async (test) => {
   const update = change({
     before: { reals: [{ ripId: KNOWN, weight: 5 }], page: 'a\nb', gone: 1 },
     after: { reals: [{ ripId: KNOWN, weight: 7 }, { ripId: KNOWN }], page: 'c', empty: [] },
@@ -59,7 +59,7 @@ t.test('fields are told by their places, ids by names, deletions first', async (
   test.match(await told([]), /Nothing would change\.\n$/)
 })
 
-t.test('names are asked for only where ids are shown', async (test) => {
+t.test('names are requested only where ids are shown', async (test) => {
   const [one, none] = [{ reals: [{ ripId: KNOWN }], weight: 1 }, null]
   const asked: string[] = []
   const create = change({ op: 'create', before: none, after: one })
@@ -71,7 +71,7 @@ t.test('names are asked for only where ids are shown', async (test) => {
   test.equal(asked.length, 7)
 })
 
-t.test('an apply whose time is over needs nobody to say anything', (test) => {
+t.test('an apply whose time has passed needs no confirmation', (test) => {
   test.equal(untilTakenBack(5), 'is reverted in 5 s unless you run: fulcrum confirm')
   test.equal(untilTakenBack(0), 'was not confirmed in time and is being reverted')
   test.end()

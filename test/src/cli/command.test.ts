@@ -11,7 +11,7 @@ t.test('times', (test) => {
   test.end()
 })
 
-t.test('counts, options that are repeated, files', (test) => {
+t.test('counts, repeated options, files', (test) => {
   test.same(
     ['1', '9999'].map((text) => countIn(text, '-n')),
     [1, 9999],
@@ -25,7 +25,7 @@ t.test('counts, options that are repeated, files', (test) => {
   test.end()
 })
 
-t.test('somebody agrees, or nothing is done', async (test) => {
+t.test('without consent nothing is done', async (test) => {
   const asking = (ask: () => Promise<string>) =>
     new Run({ terminal: { ask } as unknown as Terminal, env: {}, sockets: [] })
   const saying = (text: string) => asking(async () => text)
@@ -42,7 +42,7 @@ t.test('somebody agrees, or nothing is done', async (test) => {
   })
 })
 
-t.test('what the API says is told in words of this program', (test) => {
+t.test('messages of the API use the words of this program', (test) => {
   const said: string[] = []
   const run = new Run({
     terminal: { out: (text: string) => said.push(text) } as unknown as Terminal,
@@ -60,6 +60,6 @@ t.test('what the API says is told in words of this program', (test) => {
   const confirmBy = '2001-01-01T00:00:00.000Z'
   tellApplied(run, { data: { revision: 8, confirmBy }, message: 'Applied' }, { confirm: '90s' })
   const left = 'It is reverted in 90 s unless you run: fulcrum confirm\n'
-  test.same(said, ['Applied. Revision 8 runs.\n', left], 'by no clock, which may be another than that of the node')
+  test.same(said, ['Applied. Revision 8 runs.\n', left], "without a clock time, which may differ from the node's")
   test.end()
 })

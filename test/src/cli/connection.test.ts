@@ -12,7 +12,7 @@ async function server(test: Test, answer: RequestListener) {
   return connection
 }
 
-t.test('only the certificate that was accepted is spoken to', async (test) => {
+t.test('only the accepted certificate is trusted', async (test) => {
   const { url, token, fingerprint, call } = await fixture(test)
   const seen = async (target: { fingerprint?: string }) => {
     const connection = new Connection({ url, token, ...target })
@@ -26,7 +26,7 @@ t.test('only the certificate that was accepted is spoken to', async (test) => {
   test.equal(
     await seen({ fingerprint: `${fingerprint.replaceAll(':', '').toLowerCase()}\n` }),
     'pong',
-    'as openssl has it',
+    'as printed by openssl',
   )
   const before = (await call('GET', '/audit?limit=1')).json.data[0]?.seq
   const other = fingerprint.replace(/^../, 'FF').replace(/..$/, '00')
@@ -38,7 +38,7 @@ t.test('only the certificate that was accepted is spoken to', async (test) => {
   test.match(await shownBy(url), { fingerprint, isTrusted: false })
 })
 
-t.test('refusals and dead ends are one line each', async (test) => {
+t.test('refusals and connection errors are one line each', async (test) => {
   const { url, fingerprint } = await fixture(test)
   const connection = new Connection({ url, token: 'wrong', fingerprint })
   test.teardown(() => connection.close())
@@ -60,7 +60,7 @@ t.test('refusals and dead ends are one line each', async (test) => {
   })
 })
 
-t.test('what a step of an apply ended with is said below the refusal', async (test) => {
+t.test('the result of a failed step of an apply is shown below the refusal', async (test) => {
   const nodes = [
     { ok: true, output: 'well' },
     { ok: false, step: 'reload HAProxy', output: '[NOTICE] loading\n[ALERT] no such address\n' },
@@ -73,7 +73,7 @@ t.test('what a step of an apply ended with is said below the refusal', async (te
   await test.rejects(refusing.ask('PUT', '/services/apply'), { message })
 })
 
-t.test('an answer that breaks off is nobody’s answer', async (test) => {
+t.test('an answer that breaks off is discarded', async (test) => {
   const breaking = await server(test, (_request, response) => {
     response.writeHead(200, { 'content-length': 100 }).write('{"message": "half', () => response.socket?.destroy())
   })
@@ -87,7 +87,7 @@ t.test('an answer that breaks off is nobody’s answer', async (test) => {
     })
 })
 
-t.test('what no request can hold is one line', async (test) => {
+t.test('values that no request can hold are reported in one line', async (test) => {
   const never = await server(test, (_request, response) => response.end('{}'))
   for (const sent of [{ headers: { x: 'ж' } }, { headers: { 'a b': 'x' } }])
     await test.rejects(never.ask('GET', '/x', sent), { name: 'Failure', message: /^the request cannot be sent: / })
@@ -105,7 +105,7 @@ t.test('hosts and ports of addresses', (test) => {
   test.end()
 })
 
-t.test('work that goes on is told of', async (test) => {
+t.test('continuing work is reported', async (test) => {
   const working = await server(test, (_request, response) =>
     response.writeHead(202).end(JSON.stringify({ message: 'begun', data: {}, job: 'j1' })),
   )
@@ -123,7 +123,7 @@ t.test('refusals name options and commands of this program', async (test) => {
   test.equal(refusal.inItsWords.message, `${message} (WARNINGS)`)
 })
 
-t.test('what is busy is asked again after the time that it names', async (test) => {
+t.test('a busy daemon is asked again after the time that it names', async (test) => {
   let asked = 0
   const busy = await server(test, (_request, response) => {
     asked += 1
@@ -135,7 +135,7 @@ t.test('what is busy is asked again after the time that it names', async (test) 
   const full = await server(test, (_request, response) =>
     response.writeHead(429, { 'retry-after': '900' }).end(JSON.stringify({ message: 'later', code: 'RATE_LIMITED' })),
   )
-  await test.rejects(full.get('/x'), { message: 'later (RATE_LIMITED)' }, 'a quarter of an hour is not waited')
+  await test.rejects(full.get('/x'), { message: 'later (RATE_LIMITED)' }, 'a quarter of an hour is too long to wait')
 })
 
 t.test('lists are read to their end, and streams event by event', async (test) => {
@@ -158,7 +158,7 @@ t.test('lists are read to their end, and streams event by event', async (test) =
     if (events.length === 2) enough.abort()
   }
   const event = { id: '4', event: 'apply', data: { a: 1 } }
-  test.same(events, [event, event], 'it is opened again where it breaks off')
+  test.same(events, [event, event], 'it is opened again where it broke off')
   const path = '/api/v1/events?kinds=apply'
   test.same(asked, [
     [path, undefined],
@@ -166,7 +166,7 @@ t.test('lists are read to their end, and streams event by event', async (test) =
   ])
 })
 
-t.test('a stream that does not begin, or is refused, is not waited for', async (test) => {
+t.test('the program does not wait for a stream that does not begin, or is refused', async (test) => {
   const { signal } = new AbortController()
   const first = (connection: Connection) => connection.events('/events', {}, signal).next()
   const nobody = new Connection({ url: 'http://127.0.0.1:1' })
@@ -177,7 +177,7 @@ t.test('a stream that does not begin, or is refused, is not waited for', async (
   await test.rejects(first(refusing), { message: 'no (NO_QUORUM)' })
 })
 
-t.test('what only reads is asked again where the connection broke, and nothing else is', async (test) => {
+t.test('reads are repeated when the connection broke, and nothing else is', async (test) => {
   const asked: (string | undefined)[] = []
   const breaking = await server(test, ({ method, socket }, response) => {
     asked.push(method)

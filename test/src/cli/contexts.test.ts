@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 const LB1 = { url: 'https://lb1:9443', token: 'one', user: 'ann' }
 const LB2 = { url: 'https://lb2:9443', token: 'two', user: 'ann', fingerprint: 'AA:BB' }
 
-t.test('contexts are kept in a file that nobody else can read', (test) => {
+t.test('contexts are stored in a file that no other user can read', (test) => {
   const contexts = new Contexts({ HOME: temporaryFolder(test, 'home') })
   test.throws(() => contexts.chosen(undefined), { message: /not logged in; run fulcrum login/ })
   contexts.keep('lb1', LB1)
@@ -33,7 +33,7 @@ t.test('contexts are kept in a file that nobody else can read', (test) => {
   test.end()
 })
 
-t.test('the environment wins over the file, and a name over both', (test) => {
+t.test('the environment overrides the file, and a name overrides both', (test) => {
   const home = temporaryFolder(test, 'home')
   new Contexts({ HOME: home }).keep('lb1', LB1)
   const env = { HOME: home, FULCRUM_URL: 'https://ci:9443/', FULCRUM_TOKEN: 'three' }
@@ -76,7 +76,7 @@ t.test('a damaged file is named', (test) => {
   test.end()
 })
 
-t.test('without a login, a daemon of one’s own on this machine is asked', async (test) => {
+t.test("without a login, the user's own daemon on this machine is used", async (test) => {
   const home = temporaryFolder(test, 'home')
   const socket = join(home, 'api.sock')
   const contexts = new Contexts({ HOME: home }, [join(home, 'none.sock'), socket])
@@ -90,10 +90,10 @@ t.test('without a login, a daemon of one’s own on this machine is asked', asyn
   test.equal(socketPathOf(local.url), socket)
   test.equal(socketPathOf('https://lb1'), undefined)
   contexts.keep('lb1', LB1)
-  test.same(contexts.chosen(undefined), LB1, 'a login wins')
-  test.same(contexts.chosen('local'), local, 'but for its name')
+  test.same(contexts.chosen(undefined), LB1, 'a login takes precedence')
+  test.same(contexts.chosen('local'), local, 'except by its name')
   contexts.keep('local', LB2)
-  test.same(contexts.chosen('local'), LB2, 'which somebody may have given to another one')
+  test.same(contexts.chosen('local'), LB2, 'which another context may have')
   writeFileSync(join(home, 'none.sock'), '')
   test.same(
     new Contexts({ HOME: temporaryFolder(test, 'empty') }, [join(home, 'none.sock')]).all().contexts,
@@ -121,7 +121,7 @@ t.test('an address is a scheme, a host and a port', (test) => {
   test.end()
 })
 
-t.test('what is set to nothing is not set', (test) => {
+t.test('an empty variable counts as unset', (test) => {
   const pathOf = (env: Readonly<Record<string, string>>) => new Contexts(env).path
   test.equal(pathOf({ XDG_CONFIG_HOME: '', HOME: '/ann' }), '/ann/.config/fulcrum/contexts.json')
   test.equal(pathOf({ XDG_CONFIG_HOME: '/cfg', HOME: '/ann' }), '/cfg/fulcrum/contexts.json')

@@ -38,7 +38,7 @@ t.test('several files are one document', (test) => {
   test.end()
 })
 
-t.test('a section with nothing behind its name takes nothing away', (test) => {
+t.test('an empty section deletes nothing', (test) => {
   const { read } = folder(test, {
     'a.yaml': 'version: 1\nrealServers:\n  web1: { ip: 10.0.0.1 }\n',
     'bare.yaml': 'realServers:\n#  web9: { ip: 10.0.0.9 }\n',
@@ -52,7 +52,11 @@ t.test('a section with nothing behind its name takes nothing away', (test) => {
   test.same(read(['a.yaml', 'bare.yaml', 'more.yaml']), both)
   test.same(read(['bare.yaml', 'a.yaml', 'bare.yaml', 'more.yaml', 'bare.yaml']), both)
   test.same(read(['bare.yaml']), { realServers: {} })
-  test.same(read(['no-owner.yaml', 'no-raw.yaml']), { owner: null, l7Raw: null }, 'what is no section is told as it is')
+  test.same(
+    read(['no-owner.yaml', 'no-raw.yaml']),
+    { owner: null, l7Raw: null },
+    'a value that is no section is passed on as it is',
+  )
   for (const [one, other] of [
     ['owner', 'no-owner'],
     ['raw', 'no-raw'],
@@ -65,7 +69,7 @@ t.test('a section with nothing behind its name takes nothing away', (test) => {
   test.end()
 })
 
-t.test('what is said twice is refused with both places, and what is half written with its own', (test) => {
+t.test('duplicates are refused with both places, and broken parts with their own', (test) => {
   const { read, path } = folder(test, {
     'a.yaml': 'version: 1\nrealServers:\n  web1: { ip: 10.0.0.1 }\n',
     'b.yaml': '# again\nrealServers:\n  web1: { ip: 10.0.0.9 }\n',
@@ -110,7 +114,7 @@ t.test('variables and files are filled in, and nothing else is a template', (tes
   test.end()
 })
 
-t.test('what is text stays text, and what is no document says so', (test) => {
+t.test('text stays text, and a file that is no document is reported', (test) => {
   const { read } = folder(test, {
     'text.yaml': 'l7Raw:\n  global: ["$${env:HOME} $${file:/etc/passwd} ${x}"]\n',
     'bomb.yaml': `a: &a [${'x,'.repeat(50)}]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]\n`,
@@ -126,7 +130,7 @@ t.test('what is text stays text, and what is no document says so', (test) => {
   test.end()
 })
 
-t.test('names that mean something to JavaScript mean nothing here', (test) => {
+t.test('names with a meaning in JavaScript have none here', (test) => {
   const { read } = folder(test, {
     'a.yaml': 'realServers:\n  __proto__: { ip: 10.0.0.1 }\n  constructor: { ip: 10.0.0.2 }\n',
   })
@@ -136,7 +140,7 @@ t.test('names that mean something to JavaScript mean nothing here', (test) => {
   test.end()
 })
 
-t.test('what JSON cannot say is refused with its place, and nothing of it is taken for something else', (test) => {
+t.test('values that JSON lacks are refused with their place, and never misread', (test) => {
   const { read, path } = folder(test, {
     'inf.yaml': 'realServers:\n  a: { ip: 10.0.0.1, port: .inf }\n',
     'binary.yaml': 'realServers:\n  a: !!binary aGVsbG8=\n',
@@ -159,7 +163,7 @@ t.test('what JSON cannot say is refused with its place, and nothing of it is tak
   test.end()
 })
 
-t.test('whatever a text holds, it is written as what it is read as', (test) => {
+t.test('any text is written so that it is read back the same', (test) => {
   const { read } = folder(test, {})
   const piece = fc.oneof(
     fc.stringMatching(/^[ \ta-z#:'"\\$|>&*-]{0,12}$/),
@@ -178,15 +182,15 @@ t.test('whatever a text holds, it is written as what it is read as', (test) => {
   test.end()
 })
 
-t.test('what is written is read as the same by readers of YAML 1.1, as Ansible is', (test) => {
+t.test("the written form is read the same by YAML 1.1 parsers, such as Ansible's", (test) => {
   const texts = ['yes', 'No', 'on', 'off', 'y', '12:30:45', '1_000', '0777', '2026-11-29', '=', '<<', '1e3', 'NO']
   const value = { list: texts, names: Object.fromEntries(texts.map((text) => [text, text])) }
   test.same(parse(written(value), { version: '1.1' }), value)
-  test.equal(written({ name: 'web1', ip: '10.0.0.1' }), 'name: web1\nip: 10.0.0.1\n', 'and no quotes without need')
+  test.equal(written({ name: 'web1', ip: '10.0.0.1' }), 'name: web1\nip: 10.0.0.1\n', 'and no unnecessary quotes')
   test.end()
 })
 
-t.test('a name that YAML takes for a number keeps its letters, or is refused', (test) => {
+t.test('a name that YAML reads as a number keeps its letters, or is refused', (test) => {
   const { read } = folder(test, {})
   const named = (name: string) => read(['-'], `realServers:\n  ${name}: { ip: 10.0.0.1 }\n`)['realServers']
   for (const name of ['007', '1.10', '1e3', '0x10', '+1', 'True', '.inf'])
@@ -196,7 +200,7 @@ t.test('a name that YAML takes for a number keeps its letters, or is refused', (
   test.end()
 })
 
-t.test('as many servers as a document may have are read', (test) => {
+t.test('a document with the maximum number of servers can be read', (test) => {
   const lines = Array.from({ length: 20_000 }, (_, at) => `  web-${at}: { ip: 10.0.0.1 }\n`)
   const { read } = folder(test, { 'many.yaml': `realServers:\n${lines.join('')}` })
   test.equal(Object.keys(Object(read(['many.yaml'])['realServers'])).length, 20_000)

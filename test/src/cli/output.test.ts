@@ -25,7 +25,7 @@ t.test('a table has columns, and fits the terminal', (test) => {
   test.end()
 })
 
-t.test('what is wide takes two columns, and what is written by others moves nothing', (test) => {
+t.test('wide characters take two columns, and foreign text moves no cursor', (test) => {
   test.same(['web', '日本', 'é', 'e\u0301', '🙂'].map(widthOf), [3, 4, 1, 1, 2])
   test.equal(printable('a\u001b[2Jb\u202ec\nd'), 'a\ufffd[2Jb\ufffdc\ufffdd')
   test.notMatch(table([{ name: 'x\u001b[31m' }], ['name'], 80), '\u001b')
@@ -46,7 +46,7 @@ t.test('figures are short', (test) => {
   test.same([5, 90, 7200, 200_000].map(span), ['5 s', '2 min', '2 h', '2 d'])
   test.equal(sparkline([0, null, 7, 14]), '▁ ▅█')
   test.equal(sparkline([0, 0]), '▁▁')
-  test.equal(sparkline([0, 0, null, null, 8, null, 2, 2], 4), '▁ █▃', 'several values a bar where there are too many')
+  test.equal(sparkline([0, 0, null, null, 8, null, 2, 2], 4), '▁ █▃', 'several values per bar where there are too many')
   test.equal(sparkline([1, 2, 3, 4, 5], 3), '▃▅█')
   test.same(
     [coloured({ hasColour: false }, 'red', 'x'), coloured({ hasColour: true }, 'red', 'x')],

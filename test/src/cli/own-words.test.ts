@@ -4,7 +4,7 @@ import { inOwnWords, OWN_COMMANDS, OWN_WORDS } from '../../../src/cli/own-words.
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 
-t.test('all of it is said still, and said otherwise here', (test) => {
+t.test('every replaced phrase still occurs, and is replaced here', (test) => {
   const others = globSync('src/**/*.ts', { cwd: ROOT }).filter((path) => !/^src\/(?:cli|ui)\//.test(path))
   const said = others
     .map((path) => readFileSync(`${ROOT}${path}`, 'utf8'))
@@ -17,7 +17,7 @@ t.test('all of it is said still, and said otherwise here', (test) => {
   test.end()
 })
 
-t.test('an operation without a command of its own is sent as it is', (test) => {
+t.test('an operation without its own command is sent as it is', (test) => {
   test.equal(
     inOwnWords('see GET /localUsers/me. PUT /x/{id}?a=1: POST /backup/a.json, GET /cluster/log'),
     'see fulcrum api GET /localUsers/me. fulcrum api PUT /x/{id}?a=1: fulcrum api POST /backup/a.json, fulcrum api GET /cluster/log',

@@ -7,7 +7,7 @@ import { writePrivately } from '../../../src/cli/private-file.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
-t.test('whatever was there, the file is for nobody else', (test) => {
+t.test('whatever was there, the file is for its owner only', (test) => {
   const folder = temporaryFolder(test, 'private')
   const path = join(folder, 'plan.json')
   writeFileSync(path, 'before', { mode: 0o644 })
@@ -20,7 +20,7 @@ t.test('whatever was there, the file is for nobody else', (test) => {
   test.end()
 })
 
-t.test('what is no file stays what it is', async (test) => {
+t.test('anything but a file is left alone', async (test) => {
   const folder = temporaryFolder(test, 'private')
   const [link, file, pipe] = [join(folder, 'link'), join(folder, 'file'), join(folder, 'pipe')]
   writeFileSync(file, 'before')
@@ -36,7 +36,7 @@ t.test('what is no file stays what it is', async (test) => {
   test.same(readdirSync(folder), ['file', 'link', 'pipe'])
 })
 
-t.test('what cannot be written leaves nothing behind', (test) => {
+t.test('a failed write leaves nothing behind', (test) => {
   const folder = temporaryFolder(test, 'private')
   mkdirSync(join(folder, 'backups'))
   test.throws(() => writePrivately(join(folder, 'backups'), 'secret'), { message: /cannot be written: EISDIR/ })
@@ -44,7 +44,7 @@ t.test('what cannot be written leaves nothing behind', (test) => {
   test.end()
 })
 
-t.test('a disk that is full keeps no part of it', { skip: noSmallDisk }, (test) => {
+t.test('a full disk keeps no part of it', { skip: noSmallDisk }, (test) => {
   const folder = smallDisk(test, 1)
   writeFileSync(join(folder, 'plan.json'), 'before')
   const text = 'secret'.repeat(500_000)

@@ -9,7 +9,7 @@ import { httpServer } from '../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
-t.test('help, versions and what is no command', async (test) => {
+t.test('help, versions and unknown commands', async (test) => {
   const run = (args: string) => fulcrum(args.split(' '), { HOME: '/nonexistent' })
   test.match(await run('--version'), { exit: 0, out: /^\d+\.\d+\.\d+/ })
   test.match(await run('help'), { exit: 0, out: /Usage: fulcrum .*plan/s })
@@ -20,7 +20,7 @@ t.test('help, versions and what is no command', async (test) => {
   test.match(await run('pending -c lb9'), { exit: 1, err: /there is no context lb9/ })
 })
 
-t.test('what somebody trips over first is one line, and an exit code', async (test) => {
+t.test('first mistakes get one line, and an exit code', async (test) => {
   const { run, call, url, fingerprint } = await fixture(test)
   const failed = async (env: Readonly<Record<string, string>>, why: RegExp, exit = 3) => {
     for (const [args, code] of [
@@ -49,7 +49,7 @@ t.test('what somebody trips over first is one line, and an exit code', async (te
   await failed({ FULCRUM_TOKEN: token }, /The token has expired; log in again \(TOKEN_EXPIRED\)/)
 })
 
-t.test('a command whose output nobody reads is finished, and ends with its own code', async (test) => {
+t.test('a command whose output is not read completes, and ends with its own code', async (test) => {
   const { env, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
   writeFileSync(file, 'version: 1\nrealServers:\n  web1: { ip: 192.0.2.1, port: 80 }\n')
@@ -67,7 +67,7 @@ t.test('a command whose output nobody reads is finished, and ends with its own c
   test.equal(await run('plan', '-f', file), 0)
 })
 
-/** Of a daemon that colours whatever it says. */
+/** Of a daemon that colours all its output. */
 const RED = '\u001b[31m'
 const CHANGE = { id: RED, op: 'update', resource: RED, resourceId: 'a', name: RED, by: RED, alsoBy: [], effect: RED }
 const COUNT = { total: 1, up: 1, down: 0, drained: 0, halted: 0 }
@@ -103,7 +103,7 @@ const SAID: Readonly<Record<string, unknown>> = {
   'POST /config/plan': { changes: [], warnings: [{ code: RED, message: RED }] },
 }
 
-t.test('what a daemon says colours nothing', async (test) => {
+t.test('text of a daemon cannot set colours', async (test) => {
   const { run, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
   writeFileSync(file, 'version: 1\n')

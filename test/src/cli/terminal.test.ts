@@ -37,7 +37,7 @@ t.test('a terminal asks, and shows no secret', async (test) => {
   test.notMatch(String(made.stderr.read()), 'secret')
 })
 
-t.test('nothing that others have written steers a terminal, and what is no terminal gets it as it is', async (test) => {
+t.test('foreign text cannot control a terminal, and other outputs get it unchanged', async (test) => {
   const hostile = 'a\u001b[2J\u001b]0;b\u0007\r\u009b2Jc\u007f\u202ed\te\n'
   const harmless = 'a\ufffd[2J\ufffd]0;b\ufffd\ufffd\ufffd2Jc\ufffd\ufffdd\te\n'
   for (const [isTTY, seen] of [
@@ -57,16 +57,16 @@ t.test('nothing that others have written steers a terminal, and what is no termi
   const terminal = processTerminal(made, {}, ENDS)
   const own = `${CLEAR}${coloured(terminal, 'red', 'x')}`
   terminal.out(own)
-  test.equal(String(made.stdout.read()), own, 'colours and a blank screen are of this program')
+  test.equal(String(made.stdout.read()), own, 'colours and a cleared screen come from this program')
   terminal.data(`${own}\t\n`)
-  test.equal(String(made.stdout.read()), '\ufffd[H\ufffd[J\ufffd[31mx\ufffd[0m\t\n', 'and of nobody else')
+  test.equal(String(made.stdout.read()), '\ufffd[H\ufffd[J\ufffd[31mx\ufffd[0m\t\n', 'and from no other')
   const asked = terminal.ask('Remove \u001b[2J? ')
   made.stdin.write('y\n')
   await asked
   test.notMatch(String(made.stderr.read()), '\u001b[2J')
 })
 
-t.test('without a terminal nobody is asked, and the input is read', async (test) => {
+t.test('without a terminal there are no questions, and the input is read', async (test) => {
   const made = streams(false)
   const terminal = processTerminal(made, {}, ENDS)
   test.same([terminal.columns, terminal.rows, terminal.hasColour], [undefined, undefined, false])
@@ -77,7 +77,7 @@ t.test('without a terminal nobody is asked, and the input is read', async (test)
   test.equal(await terminal.input('the document'), 'version: 1')
 })
 
-t.test('who is at a terminal is told that the input is read, and is asked afterwards', async (test) => {
+t.test('at a terminal the user is told that the input is read, and is asked afterwards', async (test) => {
   const made = streams(true)
   const terminal = processTerminal(made, {}, ENDS)
   const document = terminal.input('the document')
@@ -93,7 +93,7 @@ t.test('who is at a terminal is told that the input is read, and is asked afterw
   await test.rejects(interrupted, { message: 'interrupted', exitCode: 130 })
 })
 
-t.test('what is asked is over when it is answered, and Ctrl-C ends the program again', async (test) => {
+t.test('a question ends with its answer, and Ctrl-C ends the program again', async (test) => {
   const made = streams(true)
   let left = 0
   const terminal = processTerminal(made, {}, { ...ENDS, leave: () => void (left += 1) })
@@ -103,12 +103,12 @@ t.test('what is asked is over when it is answered, and Ctrl-C ends the program a
   made.emit('SIGINT')
   test.equal(left, 1)
   const watched = streams(true)
-  const { interrupted } = processTerminal(watched, {}, { ...ENDS, leave: () => test.fail('a command looks at it') })
+  const { interrupted } = processTerminal(watched, {}, { ...ENDS, leave: () => test.fail('a command watches it') })
   watched.emit('SIGINT')
   test.ok(interrupted.aborted)
 })
 
-t.test('whoever reads may have read enough; what is lost is said, once', (test) => {
+t.test('a reader may stop reading; lost output is reported, once', (test) => {
   const lostBy = (code: string) => {
     const made = streams(false)
     let lost = 0
@@ -116,7 +116,7 @@ t.test('whoever reads may have read enough; what is lost is said, once', (test) 
     const { interrupted } = terminal
     for (let times = 0; times < 2; times++) made.stdout.emit('error', Object.assign(new Error(`${code}: oh`), { code }))
     made.stderr.emit('error', new Error('nor is this one read'))
-    test.ok(interrupted.aborted, 'what goes on for ever ends')
+    test.ok(interrupted.aborted, 'endless work ends')
     test.doesNotThrow(() => terminal.out('more'))
     return [lost, String(made.stderr.read())]
   }
@@ -125,7 +125,7 @@ t.test('whoever reads may have read enough; what is lost is said, once', (test) 
   test.end()
 })
 
-t.test('an output that has no room is an error', (test) => {
+t.test('an output without space is an error', (test) => {
   const written = (path: string, flags: string) => {
     const fd = openSync(path, flags)
     try {
@@ -143,7 +143,7 @@ t.test('an output that has no room is an error', (test) => {
   test.end()
 })
 
-t.test('an output of which a part has room is an error as well', { skip: noSmallDisk }, (test) => {
+t.test('an output with space for a part is an error as well', { skip: noSmallDisk }, (test) => {
   const fd = openSync(join(smallDisk(test, 1), 'out'), 'w')
   let [lost, said] = [0, '']
   const made = Object.assign(streams(false), {

@@ -6,7 +6,7 @@ import { createClient, must, type StreamEvent } from '../../../src/client/client
 import { pinnedFetch } from '../../../src/client/node.ts'
 import { type Daemon, daemonFixture, PASSWORD } from '../../fixtures/daemon.ts'
 
-/** A real daemon over TLS; the types of the whole document are tried in test/system/client-package.test.ts. */
+/** A real daemon over TLS; test/system/client-package.test.ts covers the types of the whole document. */
 
 interface Answer<T> {
   responses: {
@@ -69,7 +69,7 @@ function fingerprintOf(port: number): Promise<string> {
   })
 }
 
-/** A client whose requests go to where the daemon listens now, as it gets another port with each start. */
+/** A client whose requests go to the daemon's current port, which changes with each start. */
 async function clientsOf(daemon: Daemon) {
   const pinned = pinnedFetch(await fingerprintOf(daemon.port))
   const fetch = (request: Request): Promise<Response> => {
@@ -79,7 +79,7 @@ async function clientsOf(daemon: Daemon) {
   return (more: object = {}) => createClient<Paths>({ url: 'https://appliance.test', fetch, ...more })
 }
 
-t.test('a list is asked for in pages, of another size where that is said', async (test) => {
+t.test('a list is requested in pages, of another size on request', async (test) => {
   const asked: string[] = []
   const fetch = async ({ url }: Request) => {
     asked.push(new URL(url).search)
@@ -92,7 +92,7 @@ t.test('a list is asked for in pages, of another size where that is said', async
   test.same(asked, ['?limit=1000', '?limit=1000&after=n', '?limit=2'])
 })
 
-t.test('a login, a list in pages, a staged change that goes live, and what is refused', async (test) => {
+t.test('a login, a list in pages, a staged change that goes live, and a refusal', async (test) => {
   const daemon = await daemonFixture(test)
   const client = await clientsOf(daemon)
   const api = client()
@@ -128,7 +128,7 @@ t.test('a login, a list in pages, a staged change that goes live, and what is re
   test.equal(must(await program.GET('/ipvsDirector/rips')).data.length, 5)
   test.equal(program.token, token)
 
-  // A token that is renewed with each request is another one, and of the same session.
+  // A token that is renewed with each request is another one, of the same session.
   const short = client({ renewBefore_s: 7200 })
   await short.logIn(ADMIN)
   const first = short.token
@@ -147,7 +147,7 @@ t.test('a login, a list in pages, a staged change that goes live, and what is re
   let asked = 0
   const next = () => {
     asked += 1
-    // Each code is good once: the next one is taken a little early.
+    // Each code is valid once: the next one is used a little early.
     return hotp(secret, Math.floor(Date.now() / 30_000) + 1)
   }
   const again = client({ credentials: () => ({ ...ADMIN, code: next }) })
@@ -155,7 +155,7 @@ t.test('a login, a list in pages, a staged change that goes live, and what is re
   test.equal(asked, 1)
 })
 
-t.test('a stream goes on over kill -9 and a restart, without a gap and without an event twice', async (test) => {
+t.test('a stream continues over kill -9 and a restart, without a gap and without an event twice', async (test) => {
   const daemon = await daemonFixture(test)
   const client = await clientsOf(daemon)
   const api = client({ credentials: () => ADMIN })

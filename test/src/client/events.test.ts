@@ -2,7 +2,7 @@ import t from 'tap'
 import { follow, type StreamEvent } from '../../../src/client/events.ts'
 
 const HEADERS = { 'content-type': 'text/event-stream' }
-/** A stream that ends, or breaks off, behind these pieces. */
+/** A stream that ends, or breaks off, after these pieces. */
 function stream(pieces: readonly string[], error?: Error): Response {
   const encoder = new TextEncoder()
   let at = 0
@@ -17,7 +17,7 @@ function stream(pieces: readonly string[], error?: Error): Response {
   return new Response(body, { headers: HEADERS })
 }
 
-/** What is told by these answers, until so many events have come; and what was asked for. */
+/** Returns the first `count` events of these answers, and the requests. */
 async function told(answers: readonly (() => Response)[], count: number) {
   const ending = new AbortController()
   const asked: (string | undefined)[] = []
@@ -35,7 +35,7 @@ async function told(answers: readonly (() => Response)[], count: number) {
   return { asked, events }
 }
 
-t.test('events are read however they are cut, with what they say of themselves', async (test) => {
+t.test('events are parsed with their fields, however they are cut', async (test) => {
   const text =
     'retry: 1\n\n: \n\nid: 7\nevent: apply\ndata: {"a":\ndata: 1}\n\ndata: plain\n\nid: 8\r\ndata: [\r\ndata: 2]\r\n\r\n'
   for (const size of [1, 7, 1000]) {
@@ -51,37 +51,34 @@ t.test('events are read however they are cut, with what they say of themselves',
   }
 })
 
-t.test(
-  'a stream that ends, breaks off or is refused for the moment is opened again, behind the last event',
-  async (test) => {
-    const busy = JSON.stringify({ code: 'NO_QUORUM', message: 'm' })
-    const { asked, events } = await told(
-      [
-        () => stream(['retry: 1\n\nid: 3\ndata: 1\n\n'], new TypeError('terminated')),
-        () => {
-          throw new TypeError('fetch failed')
-        },
-        () => new Response(busy, { status: 503 }),
-        () => stream(['id: 4\ndata: 2\n\nid: 5\nda']),
-        () => stream(['id: 5\ndata: 3\n\n']),
-      ],
-      3,
-    )
-    test.same(asked, [undefined, '3', '3', '3', '4'])
-    test.same(
-      events.map(({ data }) => data),
-      [1, 2, 3],
-    )
-  },
-)
+t.test('a stream that ends, breaks off or is refused for now is reopened, after the last event', async (test) => {
+  const busy = JSON.stringify({ code: 'NO_QUORUM', message: 'm' })
+  const { asked, events } = await told(
+    [
+      () => stream(['retry: 1\n\nid: 3\ndata: 1\n\n'], new TypeError('terminated')),
+      () => {
+        throw new TypeError('fetch failed')
+      },
+      () => new Response(busy, { status: 503 }),
+      () => stream(['id: 4\ndata: 2\n\nid: 5\nda']),
+      () => stream(['id: 5\ndata: 3\n\n']),
+    ],
+    3,
+  )
+  test.same(asked, [undefined, '3', '3', '3', '4'])
+  test.same(
+    events.map(({ data }) => data),
+    [1, 2, 3],
+  )
+})
 
-t.test('what another try would meet as well is thrown', async (test) => {
+t.test('errors that a retry would meet as well are thrown', async (test) => {
   const refused = () => new Response(JSON.stringify({ code: 'PERMISSION_DENIED', message: 'm' }), { status: 403 })
   await test.rejects(told([refused], 1), { code: 'PERMISSION_DENIED' })
   await test.rejects(told([() => new Response('{}')], 1), { name: 'Foreign' })
 })
 
-t.test('a block of megabytes is put together of its pieces, wherever they are cut', async (test) => {
+t.test('a block of megabytes is assembled from its pieces, wherever they are cut', async (test) => {
   const data = JSON.stringify({ text: 'x'.repeat(1_000_000) })
   const text = `retry: 1\r\n\r\nid: 1\r\ndata: ${data}\r\n\r\ndata: 2\n\n`
   for (const size of [3, 65_536]) {
@@ -92,7 +89,7 @@ t.test('a block of megabytes is put together of its pieces, wherever they are cu
   }
 })
 
-t.test('whether something comes is told, also of a stream that only keeps its connection', async (test) => {
+t.test('arriving data are reported, also for a stream that only keeps its connection', async (test) => {
   const ending = new AbortController()
   const heard: string[] = []
   const answers = [() => stream([': \n\n', 'retry: 1\n\n']), () => stream(['data: 1\n\n'])]
@@ -104,7 +101,7 @@ t.test('whether something comes is told, also of a stream that only keeps its co
   test.same(heard, ['live', 'live', 'waiting', 'live', '1'])
 })
 
-t.test('who follows for ever says so: nothing is final', async (test) => {
+t.test('a client can follow for ever: then no error is final', async (test) => {
   const ending = new AbortController()
   const answers = [
     () => stream(['retry: 1\n\n']),

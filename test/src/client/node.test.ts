@@ -6,7 +6,7 @@ import t from 'tap'
 import { OtherCertificate, pinnedFetch } from '../../../src/client/node.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
-t.test('one certificate is taken, whoever has signed it, and nothing is sent to another one', async (test) => {
+t.test('one certificate is accepted, whoever has signed it, and nothing is sent to another one', async (test) => {
   const { cert, key } = certificateMaker(test).pair({ name: 'appliance.test' })
   const seen: string[] = []
   const server = createServer({ cert, key }, (request, answer) => {
@@ -42,7 +42,7 @@ t.test('one certificate is taken, whoever has signed it, and nothing is sent to 
   await test.rejects(fetch(new Request(`${base}/x`, { signal: ending.signal })))
 })
 
-t.test('a connection is given up before the daemon ends it for want of requests', async (test) => {
+t.test('a connection is closed before the daemon ends it for lack of requests', async (test) => {
   const { cert, key } = certificateMaker(test).pair({ name: 'appliance.test' })
   const server = createServer({ cert, key, keepAliveTimeout: 0 }, (_, answer) => answer.end('answered'))
   server.listen(0, '127.0.0.1')

@@ -10,7 +10,7 @@ const refusal = {
   data: { usage: [] },
 }
 
-t.test('an answer is answered, also one that is falsy', async (test) => {
+t.test('data is returned, also when it is falsy', async (test) => {
   test.same(must({ data: { a: 1 }, response: ok }), { a: 1 })
   test.equal(must({ data: 0, response: ok }), 0)
 })
@@ -29,7 +29,7 @@ t.test('a refusal is thrown with its code, its fields and its data', async (test
   test.equal(thrown.about('name'), undefined)
 })
 
-t.test('what is no answer of the API says so', async (test) => {
+t.test('an answer that is not from the API is reported as such', async (test) => {
   test.throws(() => must({ error: '<html>', response: new Response('', { status: 502 }) }), Foreign)
   test.match(await refusedWith(new Response('<html>', { status: 502 })), { name: 'Foreign', message: /502/ })
   test.match(await refusedWith(new Response(JSON.stringify(refusal), { status: 422 })), { code: 'INVALID_BODY' })

@@ -14,7 +14,7 @@ const lost = () => {
 }
 const done = answer(200, { status: 'success', data: { token: 'fresh' } })
 
-/** Answers these, one after the other, and tells what it was asked. */
+/** Gives these answers, in order, and records the requests. */
 function scripted(answers: readonly (() => Response)[], more: Partial<SendingOptions> = {}) {
   const asked: string[] = []
   const left = [...answers]
@@ -33,7 +33,7 @@ function scripted(answers: readonly (() => Response)[], more: Partial<SendingOpt
   return { asked, token, sending, send }
 }
 
-t.test('what was refused for the moment is sent again, body and all, whatever it does', async (test) => {
+t.test('a request refused for now is sent again with its body, whatever its effect', async (test) => {
   for (const status of [409, 429, 503]) {
     const { asked, send } = scripted([later(status), later(status), done])
     test.equal((await send('POST', { name: 'a' })).status, 200)
@@ -41,7 +41,7 @@ t.test('what was refused for the moment is sent again, body and all, whatever it
   }
 })
 
-t.test('what was refused for good, or for too long, is answered', async (test) => {
+t.test('a final refusal, or one for too long, is returned', async (test) => {
   for (const response of [answer(409, { code: 'IN_USE' }), answer(422), answer(500), later(429, '60'), later(401)]) {
     const { asked, send } = scripted([response])
     test.equal((await send('PUT')).status, response().status)
@@ -49,7 +49,7 @@ t.test('what was refused for good, or for too long, is answered', async (test) =
   }
 })
 
-t.test('nobody is asked for ever', async (test) => {
+t.test('retries are limited', async (test) => {
   const { asked, send } = scripted(
     Array.from({ length: 9 }, () => later(429)),
     { wait_s_max: 0.6 },
@@ -60,7 +60,7 @@ t.test('nobody is asked for ever', async (test) => {
   await test.rejects(twice.send('GET'), TypeError)
 })
 
-t.test('what may have been done is not done again; what only reads is', async (test) => {
+t.test('a request that may have been carried out is not repeated; a read is', async (test) => {
   for (const method of ['POST', 'PUT', 'DELETE']) {
     const { asked, send } = scripted([lost, done])
     await test.rejects(send(method), TypeError, method)
@@ -77,7 +77,7 @@ t.test('what may have been done is not done again; what only reads is', async (t
   await test.rejects(other.send('GET'), RangeError)
 })
 
-t.test('who waits can be stopped', async (test) => {
+t.test('a wait can be stopped', async (test) => {
   const { sending } = scripted([later(429, '9')])
   const ending = new AbortController()
   const going = sending.send(new Request(`${BASE}/things`, { signal: ending.signal }))
@@ -86,7 +86,7 @@ t.test('who waits can be stopped', async (test) => {
   await test.rejects(pause(1, ending.signal), /enough/)
 })
 
-t.test('the second factor is asked for when the account has one', async (test) => {
+t.test('the second factor is requested when the account has one', async (test) => {
   const required = answer(401, { code: 'TWO_FACTOR_REQUIRED', message: 'm' })
   const { asked, sending, token } = scripted([required, done])
   await sending.logIn({ email: 'a', password: 'b', code: async () => '123456' })
@@ -103,14 +103,14 @@ t.test('the second factor is asked for when the account has one', async (test) =
   await test.rejects(first.sending.logIn({ email: 'a', password: 'b' }), { code: 'TWO_FACTOR_REQUIRED' })
 })
 
-t.test('with credentials it logs in by itself, and again when the session has ended, once for all', async (test) => {
+t.test('with credentials it logs in automatically, and again after the session ended, once for all', async (test) => {
   const expired = answer(401, { code: 'TOKEN_EXPIRED', message: 'm' })
   const credentials = () => ({ email: 'a', password: 'b' })
   const { asked, send } = scripted([done, done, expired, done, done], { credentials })
   test.equal((await send('GET')).status, 200)
   test.equal(asked[0], 'POST /token - {"email":"a","password":"b"}')
   test.equal(asked[1], 'GET /things Bearer fresh')
-  test.equal((await send('POST', { a: 1 })).status, 401, 'the same token again is not another one')
+  test.equal((await send('POST', { a: 1 })).status, 401, 'the same token again counts as no new one')
   const other = scripted([expired, answer(200, { data: { token: 'second' } }), done], { credentials })
   other.token.hold('first', false)
   test.equal((await other.send('POST', { a: 1 })).status, 200)
@@ -124,7 +124,7 @@ t.test('with credentials it logs in by itself, and again when the session has en
   test.equal((await without.send('GET')).status, 401)
 })
 
-t.test('a wrong password of one’s own account is no session that has ended', async (test) => {
+t.test('a wrong password of one’s own account does not count as an ended session', async (test) => {
   const credentials = () => ({ email: 'a', password: 'b' })
   for (const code of ['INVALID_CREDENTIALS', 'TWO_FACTOR_INVALID']) {
     const { asked, token, send } = scripted([answer(401, { code, message: 'm' })], { credentials })
@@ -135,7 +135,7 @@ t.test('a wrong password of one’s own account is no session that has ended', a
   }
 })
 
-t.test('a renewal that nobody answers does not hold up requests for ever', async (test) => {
+t.test('a renewal without an answer does not delay requests for ever', async (test) => {
   const late = new AbortController()
   test.intercept(AbortSignal, 'timeout', { value: () => late.signal })
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

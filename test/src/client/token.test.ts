@@ -6,7 +6,7 @@ const now_s = () => Math.floor(Date.now() / 1000)
 const jwt = (iat: number, exp: number, name = '') => `${part({ alg: 'x' })}.${part({ iat, exp, name })}.signature`
 const HOUR_S = 3600
 
-t.test('the token of a session is renewed before its end, once for all who wait', async (test) => {
+t.test('the token of a session is renewed before its end, once for all waiting requests', async (test) => {
   const token = new Token()
   token.hold(jwt(now_s() - HOUR_S, now_s() + 300), false)
   let asked = 0
@@ -21,7 +21,7 @@ t.test('the token of a session is renewed before its end, once for all who wait'
   test.equal(asked, 1, 'the new one lives long enough')
 })
 
-t.test('a fresh one lives as long as it says, whatever the clock of this machine says', async (test) => {
+t.test('a fresh one lives as long as it says, whatever the clock of this machine', async (test) => {
   const token = new Token()
   const early_s = now_s() - 5 * HOUR_S
   token.hold(jwt(early_s, early_s + HOUR_S), true)
@@ -32,10 +32,10 @@ t.test('a fresh one lives as long as it says, whatever the clock of this machine
     asked = true
     return undefined
   })
-  test.ok(asked, 'of one that is not fresh the end is told')
+  test.ok(asked, 'an older one says when it ends')
 })
 
-t.test('what cannot be renewed goes on with the old one', async (test) => {
+t.test('if renewal fails, the old token is used', async (test) => {
   const token = new Token(2 * HOUR_S)
   const old = jwt(now_s(), now_s() + HOUR_S)
   token.hold(old, true)
@@ -45,7 +45,7 @@ t.test('what cannot be renewed goes on with the old one', async (test) => {
   test.equal(token.value, old)
 })
 
-t.test('the token of a program, and what is none, has no end', async (test) => {
+t.test('the token of a program has no end, and neither has an invalid one', async (test) => {
   const token = new Token()
   for (const value of ['ful_0190_secret', 'a.b', 'a.%%%.c', `a.${part({})}.c`]) {
     token.hold(value, false)
@@ -57,7 +57,7 @@ t.test('the token of a program, and what is none, has no end', async (test) => {
   test.equal(token.value, undefined)
 })
 
-t.test('a login meanwhile is not undone by a renewal', async (test) => {
+t.test('a concurrent login is not undone by a renewal', async (test) => {
   const token = new Token()
   token.hold(jwt(now_s() - HOUR_S, now_s() + 1), false)
   const fresh = jwt(now_s(), now_s() + HOUR_S, 'login')

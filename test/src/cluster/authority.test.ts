@@ -20,7 +20,7 @@ const OPENSSL_MISSING = (() => {
   }
 })()
 
-/** The output of openssl, or what it complains of. */
+/** Returns the output of openssl, or its error. */
 function openssl(...argv: string[]): string {
   try {
     return execFileSync('openssl', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -35,7 +35,7 @@ function written(test: Test, files: Readonly<Record<string, string>>) {
   return (name: string) => join(folder, name)
 }
 
-t.test('an authority is a certificate of its own for twenty years, and is kept and read again', async (test) => {
+t.test('an authority is a self-issued certificate for twenty years, and is stored and read again', async (test) => {
   const authority = await newAuthority('peer')
   const certificate = new X509Certificate(authority.certificate)
   test.ok(certificate.ca)
@@ -51,7 +51,7 @@ t.test('an authority is a certificate of its own for twenty years, and is kept a
   test.ok(new X509Certificate(cert).verify(certificate.publicKey))
 })
 
-t.test('what is stored has to be the certificate and the key of one authority', async (test) => {
+t.test('the stored data has to be the certificate and the key of one authority', async (test) => {
   const [peer, client] = [(await newAuthority('peer')).stored(), (await newAuthority('client')).stored()]
   const { key, cert } = await newNode(await Authority.from(peer))
   const refused = [
@@ -66,7 +66,7 @@ t.test('what is stored has to be the certificate and the key of one authority', 
   await test.rejects(Authority.create('peer', 'a/b', NOW_MS), CertificateError)
 })
 
-t.test('the certificate of a node says what the cluster says of it', async (test) => {
+t.test('the certificate of a node has the fields that the cluster decides', async (test) => {
   const authority = await newAuthority()
   const { key, request } = await newNodeRequest()
   const addresses = ['192.0.2.7', '2001:DB8:0::7', 'lb1.example.net']
@@ -98,7 +98,7 @@ t.test('no certificate outlives its authority, and years with four digits are wr
   test.equal(readNodeCertificate(cert).notAfter_ms, ends_ms)
 })
 
-t.test('serials are random and come back as they were given', async (test) => {
+t.test('serials are random, and are read as given', async (test) => {
   const authority = await newAuthority()
   const { request } = await newNodeRequest()
   const serials = new Set<string>()
@@ -110,14 +110,14 @@ t.test('serials are random and come back as they were given', async (test) => {
   test.ok([...serials].every((serial) => serial.length > 24 && serial.length <= 34))
 })
 
-t.test('a key that is named itself counts where it is named, and nowhere else', async (test) => {
+t.test('a certificate that is trusted directly counts only where it is listed', async (test) => {
   const [one, other] = [await newNamedKey(CLUSTER_ID, 'node-1', NOW_MS), await newNamedKey(CLUSTER_ID, 'n', NOW_MS)]
   const certificate = new X509Certificate(one.certificate)
   test.ok(certificate.checkPrivateKey(createPrivateKey(one.key)))
   test.notOk(certificate.ca)
   test.equal(certificate.subject, `O=${CLUSTER_ID}\nOU=node-1`)
   test.equal(new Date(certificate.validTo).toISOString(), '9999-12-31T23:59:59.000Z')
-  // By which address it is reached is not asked.
+  // The address does not matter here.
   const shown = ({ key, certificate: cert }: typeof one, ca: string) => ({
     key,
     cert,
@@ -163,7 +163,7 @@ t.test('requests, ids and addresses that are refused', async (test) => {
 })
 
 t.test(
-  'openssl makes requests that are taken, but for keys of other kinds',
+  'requests made with openssl are accepted, except keys of other kinds',
   { skip: OPENSSL_MISSING },
   async (test) => {
     const authority = await newAuthority()
@@ -256,16 +256,16 @@ t.test('openssl reads revocation lists', { skip: OPENSSL_MISSING }, async (test)
     test.match(verify(list, 'gone'), /FAILED.*certificate revoked/s)
   }
   const late = String(Math.floor((NOW_MS + YEAR_MS - 86_400_000) / 1000))
-  test.match(verify('crl', 'kept', '-attime', late), /: OK\n$/, 'a list is good as long as certificates are')
+  test.match(verify('crl', 'kept', '-attime', late), /: OK\n$/, 'a list is valid as long as certificates are')
   const text = openssl('crl', '-in', path('crl'), '-noout', '-text', '-CAfile', path('ca'))
   test.match(text, /X509v3 CRL Number: *\n +200\n/)
   test.match(text, /Authority Key Identifier/)
-  test.equal(text.match(/Serial Number/g)?.length, 1, 'a serial that is given twice stands there once')
+  test.equal(text.match(/Serial Number/g)?.length, 1, 'a repeated serial is listed once')
   test.match(openssl('crl', '-in', path('again'), '-noout', '-crlnumber'), /^crlNumber=0x0*11170\n$/)
   test.match(openssl('crl', '-in', path('again'), '-noout', '-verify', '-CAfile', path('ca')), /^(?!FAILED)/)
 })
 
-t.test('nodes meet over mutual TLS 1.3; strangers and removed nodes are refused by both sides', async (test) => {
+t.test('nodes connect over mutual TLS 1.3; both sides refuse strangers and removed nodes', async (test) => {
   const [client, peer, foreign] = [
     await newAuthority('client'),
     await newAuthority('peer'),

@@ -6,7 +6,7 @@ import { cliFixture } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
 
-t.test('nothing goes live with it that somebody else has staged for the same server', async (test) => {
+t.test('changes of others to the same server do not go live with it', async (test) => {
   const { run, call } = await fixture(test)
   const created = await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   const path = `/ipvsDirector/rips/${created.json.data.id}`
@@ -27,7 +27,7 @@ t.test('nothing goes live with it that somebody else has staged for the same ser
   test.match((await call('GET', '/services/pending')).json.data.changes, [{ after: { ip: String, state: 'drained' } }])
 })
 
-t.test('what an apply refuses does not wait for that of somebody else', async (test) => {
+t.test('a change that an apply refuses does not wait for the apply of another user', async (test) => {
   const { run, call } = await fixture(test)
   for (const name of ['web1', 'web2'])
     await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
@@ -36,12 +36,12 @@ t.test('what an apply refuses does not wait for that of somebody else', async (t
   for (const name of ['web1', 'web2'])
     test.match(await run(`server drain ${name}`), { exit: 1, err: /APPLY_IN_PROGRESS/ }, name)
   const { changes } = (await call('GET', '/services/pending')).json.data
-  test.match(changes, [{ name: 'web1', after: { state: 'drained' } }], 'but what was staged before stays')
+  test.match(changes, [{ name: 'web1', after: { state: 'drained' } }], 'earlier staged changes stay')
   test.equal(changes.length, 1)
   await call('PUT', '/services/apply/confirm')
 })
 
-t.test('what there is to warn of is asked about', async (test) => {
+t.test('warnings are asked about', async (test) => {
   const { run, call } = await fixture(test)
   const { id: ripId } = (
     await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
@@ -77,11 +77,11 @@ t.test('a change of access leaves those of others as they are', async (test) => 
   const before = (await call('GET', '/services/pending')).json.data
   const said = /other changes of users or roles are pending \(Ops, by admin@localhost\), and they go live together/
   test.match(await run('user disable eve@test'), { exit: 1, out: '', err: said })
-  test.same((await call('GET', '/services/pending')).json.data, before, 'nothing is staged, and nothing taken back')
+  test.same((await call('GET', '/services/pending')).json.data, before, 'nothing is staged, and nothing reverted')
   test.match(await run('user disable eve@test --stage'), { exit: 0 })
 })
 
-t.test('a change of access that is refused is taken back as a whole', async (test) => {
+t.test('a refused change of access is reverted as a whole', async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/rbac/groups', { body: { id: 'ops', name: 'Ops' } })
   const role = { name: 'readers', users: [], groups: ['ops'], endpoints: [{ path: '/services', methods: ['GET'] }] }
@@ -95,7 +95,7 @@ t.test('a change of access that is refused is taken back as a whole', async (tes
   await call('PUT', '/services/apply/confirm')
 })
 
-t.test('a drain that is refused leaves no job that would go on with the apply of somebody else', async (test) => {
+t.test("a refused drain leaves no job that would continue with another user's apply", async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })

@@ -23,7 +23,7 @@ t.test('any request can be sent, with JSON, YAML, a file or the standard input',
   test.match(stale, { exit: 1, err: /REVISION_MISMATCH/ })
 })
 
-t.test('what cannot be sent is said', async (test) => {
+t.test('a request that cannot be sent is reported', async (test) => {
   const { run } = await fixture(test)
   test.match(await run('api FETCH /ping'), { exit: 1, err: /FETCH is not a method/ })
   test.match(await run('api GET ping'), { exit: 1, err: /ping is not a path/ })

@@ -7,7 +7,7 @@ import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
-t.test('a backup is a file for nobody else, and comes back in sections', async (test) => {
+t.test('a backup is a file for its owner only, and is restored by section', async (test) => {
   const { run, home, call } = await fixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   await call('PUT', '/services/apply')
@@ -39,7 +39,7 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
   test.equal(opened.exit, 0, opened.err)
 })
 
-t.test('a backup that is to be sealed is, or is not written', async (test) => {
+t.test('a backup that should be sealed is sealed, or is not written', async (test) => {
   const { run, home, call } = await fixture(test)
   const file = join(home, 'sealed.json')
   const create = (phrase: string | undefined, answers: readonly string[] = []) =>
@@ -53,7 +53,7 @@ t.test('a backup that is to be sealed is, or is not written', async (test) => {
     test.match(await create(undefined, [phrase, phrase]), { exit: 1, out: '', err }, phrase)
     if (phrase !== '') test.match(await create(phrase), { exit: 1, out: '', err: refusal }, phrase)
   }
-  test.match(await create(''), { exit: 1, err: /: set FULCRUM_PASSPHRASE when/ }, 'a variable without a value is none')
+  test.match(await create(''), { exit: 1, err: /: set FULCRUM_PASSPHRASE when/ }, 'an empty variable counts as unset')
   const mistyped = ['a long passphrase', 'a long pasphrase']
   test.match(await create(undefined, mistyped), { exit: 1, err: /the two entries differ/ })
   test.notOk(existsSync(file), 'nothing is written')
@@ -68,12 +68,12 @@ t.test('a backup that is to be sealed is, or is not written', async (test) => {
   test.match(wrong.err, /is not the passphrase of this backup/)
   const without = await run(['backup', 'restore', file, 'realServers'])
   test.match(without, { exit: 1, err: asked })
-  test.notMatch(without.err, /X-Backup/, 'a header that nobody here has sent')
-  test.same((await call('GET', '/backup/list')).json.data.uploads, [], 'of a restore that is refused as well')
+  test.notMatch(without.err, /X-Backup/, 'a header that was not sent here')
+  test.same((await call('GET', '/backup/list')).json.data.uploads, [], 'of a refused restore as well')
   test.match(await restore('from a file, with its end of line'), { exit: 0 })
 })
 
-t.test('a restore of all of it leaves no copy, and what others have handed in stays', async (test) => {
+t.test('a full restore leaves no copy, and uploads of others stay', async (test) => {
   const { run, home, call } = await fixture(test)
   const file = join(home, 'backup.json')
   await run(['backup', 'create', file])
@@ -85,7 +85,7 @@ t.test('a restore of all of it leaves no copy, and what others have handed in st
   await call('DELETE', '/backup/uploads')
 })
 
-t.test('certificates are handed in, replaced by name, and seen to end', async (test) => {
+t.test('certificates are uploaded, replaced by name, and their expiry is shown', async (test) => {
   const { run, home } = await fixture(test)
   const maker = certificateMaker(test)
   const write = (name: string) => {
@@ -130,7 +130,7 @@ t.test('of several certificates with one name none is replaced', async (test) =>
   test.same(asked, [['GET', '/api/v1/certificates/certs']])
 })
 
-t.test('what is handed to whoever helps holds no secret', async (test) => {
+t.test('a support bundle holds no secret', async (test) => {
   const { run, call, home, token } = await fixture(test)
   const file = join(home, 'd.json')
   const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
@@ -158,9 +158,9 @@ t.test('what is handed to whoever helps holds no secret', async (test) => {
   test.equal(statSync(file).mode & 0o777, 0o600)
   const { answers } = JSON.parse(text)
   test.match(answers, { '/services/apply': { state: 'idle' }, '/config/document': { version: 1 } })
-  test.ok(answers['/audit?limit=200'].length > 4, 'who did what')
-  test.same(answers['/ipvsDirector/rips'], [], 'how real servers are')
+  test.ok(answers['/audit?limit=200'].length > 4, 'the audit log')
+  test.same(answers['/ipvsDirector/rips'], [], 'the state of real servers')
   test.notMatch(text, /PRIVATE KEY/)
   for (const secret of [token, ...secrets]) test.notOk(text.includes(secret))
-  test.match(text, /ann@corp\.example/, 'what is pending is in it')
+  test.match(text, /ann@corp\.example/, 'pending changes are in it')
 })

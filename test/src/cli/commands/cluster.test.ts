@@ -7,7 +7,7 @@ import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
-t.test('without a cluster the words say so', async (test) => {
+t.test('without a cluster the output says so', async (test) => {
   const { run } = await fixture(test)
   test.match(await run('cluster status'), { exit: 0, out: 'This node is not in a cluster.\n' })
   test.match(await run('cluster status --json'), { exit: 0, out: 'null\n' })
@@ -20,20 +20,20 @@ t.test('without a cluster the words say so', async (test) => {
   test.match(await run('cluster join-token --valid soon'), { exit: 1, err: /soon is not a duration/ })
 })
 
-t.test('a cluster of which nobody tells is no cluster that lacks a node', async (test) => {
+t.test('a cluster of unknown state is not shown as one that lacks a node', async (test) => {
   const { env } = await fixture(test)
   const away = await fulcrum(['cluster', 'status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
   test.match(away, { exit: 3, out: '', err: /nothing listens there/ })
   test.match(await fulcrum(['cluster', 'status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3 })
 })
 
-t.test('a token that is none is refused before anything is asked', async (test) => {
+t.test('an invalid token is refused before any request', async (test) => {
   const { run } = await fixture(test)
   const joined = await run('cluster join - --address 127.0.0.1', { input: 'no token\n' })
   test.match(joined, { exit: 1, err: /INVALID_BODY/ })
 })
 
-t.test('nobody is told that ok, changes are possible where something else than votes is in the way', async (test) => {
+t.test("'ok, changes are possible' is not shown where something other than votes is in the way", async (test) => {
   const node = { id: 'a', name: 'left', address: '192.0.2.1:9444', state: 'online', isReady: true }
   let data: object = {
     name: 'site',
@@ -63,7 +63,7 @@ t.test('nobody is told that ok, changes are possible where something else than v
   })
 })
 
-t.test('of two nodes a person decides which one goes on', async (test) => {
+t.test('of two nodes a person decides which one continues', async (test) => {
   const node = { address: '192.0.2.1:9444', isReady: null, maintenance: null, floatingIps: [] }
   const [left, right] = [
     { ...node, id: 'a', name: 'left', isSelf: true, state: 'online' },

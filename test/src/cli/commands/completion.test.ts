@@ -23,10 +23,10 @@ t.test('commands, options, kinds and names are completed', async (test) => {
   test.same(await words('plan', '--pr'), ['--prune'])
   test.same(await words('apply', '-m', 'x'), [''], 'the value of an option')
   test.same(await words('completion', ''), ['bash', 'zsh', 'fish'])
-  test.same(await words('get', 'frogs', ''), [''], 'what is wrong completes to nothing')
+  test.same(await words('get', 'frogs', ''), [''], 'an invalid line has no completions')
 })
 
-t.test('where a file is said, and nowhere else, shells are told to offer files', async (test) => {
+t.test('shells are told to offer files where a file is expected, and nowhere else', async (test) => {
   const { run } = await fixture(test)
   const places = [
     'plan -f',
@@ -48,7 +48,7 @@ t.test('where a file is said, and nowhere else, shells are told to offer files',
     test.match(await run(['__complete', '--', ...other.split(' '), '']), { exit: 0 }, other)
 })
 
-t.test('names of contexts are completed, and other names are those of the context that is said', async (test) => {
+t.test('names of contexts are completed, and other names come from the given context', async (test) => {
   const { run, call, env } = await fixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   const contexts = new Contexts(env)
@@ -62,17 +62,17 @@ t.test('names of contexts are completed, and other names are those of the contex
     test.same(await words('server', 'drain', option, 'lb2'), ['lb2'])
     test.same(await words(option, 'lb1', 'server', 'drain', ''), ['web1'])
   }
-  test.same(await words('server', 'drain', ''), [''], 'nobody is there')
+  test.same(await words('server', 'drain', ''), [''], 'no daemon answers')
 })
 
-t.test('scripts for shells are written', async (test) => {
+t.test('scripts for shells are printed', async (test) => {
   const { run } = await fixture(test)
   for (const shell of ['bash', 'zsh', 'fish'])
     test.match(await run(`completion ${shell}`), { exit: 0, out: /__complete(_bash)? --/ })
   test.match(await run('completion tcsh'), { exit: 1, err: /use bash, zsh, fish/ })
 })
 
-t.test('bash is told what is one argument, and nothing where it knows more', async (test) => {
+t.test('bash gets complete arguments, and nothing where it parses differently', async (test) => {
   const { run, call } = await fixture(test)
   for (const name of ['web1`touch x`', 'Web 2', 'lb:web'])
     await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
@@ -86,13 +86,13 @@ t.test('bash is told what is one argument, and nothing where it knows more', asy
 
 const noPty = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0 ? false : 'there is no script(1)'
 
-t.test('an interactive bash runs nothing that stands in a name', { skip: noPty }, async (test) => {
+t.test('an interactive bash executes nothing from a name', { skip: noPty }, async (test) => {
   const { run, call, env, home } = await fixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1`touch x`', ip: '192.0.2.1', port: 80 } })
   const rc = join(home, 'bashrc')
   const ran = join(home, 'ran')
   const { out } = await run('completion bash')
-  // What is completed is asked of the program; what is entered is written down.
+  // Completions come from the program; entered commands are written down.
   const fulcrum = `fulcrum() { case $1 in __*) '${PROGRAM}' "$@";; *) printf '%s\\n' "$@" >'${ran}'; exit;; esac; }`
   writeFileSync(rc, `cd '${home}'\n${out}${fulcrum}\n`)
   const child = spawn('script', ['-qec', `bash --rcfile '${rc}' -i`, '/dev/null'], {

@@ -14,7 +14,7 @@ l7Backends:
   shop: { mode: http, reals: [{ ripId: web1 }], healthCheck: { type: none } }
 `
 
-t.test('plan, apply, export: exit 2 while something is to do, 0 when nothing is', async (test) => {
+t.test('plan, apply, export: exit 2 while there are changes, 0 when there are none', async (test) => {
   const { run, home, call } = await fixture(test)
   const file = join(home, 'lb.yaml')
   writeFileSync(file, SITE)
@@ -36,7 +36,7 @@ t.test('plan, apply, export: exit 2 while something is to do, 0 when nothing is'
   test.match(await run(['plan', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
   const waiting =
     /^fulcrum: The running revision \d+ by admin@localhost already matches the document, and is reverted in \d\d s unless you run: fulcrum confirm\n$/
-  test.match(await run(['apply', '-f', file]), { exit: 1, err: waiting }, 'it does not last')
+  test.match(await run(['apply', '-f', file]), { exit: 1, err: waiting }, 'it is not kept')
   test.match((await run('confirm')).out, /Revision \d+ is kept/)
   test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'the shop' }])
   test.match(await run(['plan', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
@@ -49,7 +49,7 @@ t.test('plan, apply, export: exit 2 while something is to do, 0 when nothing is'
   })
 })
 
-t.test('a plan that was kept does that, or nothing', async (test) => {
+t.test('a saved plan is applied exactly, or not at all', async (test) => {
   const { run, home, call } = await fixture(test)
   const [file, kept] = [join(home, 'lb.yaml'), join(home, 'p.json')]
   writeFileSync(file, SITE)
@@ -68,7 +68,7 @@ t.test('a plan that was kept does that, or nothing', async (test) => {
   test.match(await run(['apply', kept, '-f', file]), { exit: 1, err: /give either a plan, or -f/ })
 })
 
-t.test('what goes is shown first, and many are agreed to by their number', async (test) => {
+t.test('deletions are shown first, and many are confirmed by their number', async (test) => {
   const { run, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
   const servers = Array.from({ length: 12 }, (_, at) => `  web${at}: { ip: 192.0.2.${at + 1}, port: 80 }\n`)
@@ -86,7 +86,7 @@ t.test('what goes is shown first, and many are agreed to by their number', async
   test.match((await run('get servers -o name')).out, 'new\n')
 })
 
-t.test('a third is one of the records of the owner', async (test) => {
+t.test("a third of the owner's records", async (test) => {
   const { run, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
   const server = (at: number) => `  web${at}: { ip: 192.0.2.${at + 1}, port: 80 }\n`
@@ -102,7 +102,7 @@ t.test('a third is one of the records of the owner', async (test) => {
   test.match(asked, { exit: 1, err: /2 records will be deleted.*nothing was changed/s }, '2 of 4, whatever is new')
 })
 
-t.test('warnings hold up an apply that nobody looked at', async (test) => {
+t.test('warnings stop an apply that was not reviewed', async (test) => {
   const { run, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
   writeFileSync(
@@ -126,13 +126,13 @@ l7Frontends:
   const made = JSON.parse(readFileSync(kept, 'utf8'))
   const unseen = join(home, 'q.json')
   writeFileSync(unseen, JSON.stringify({ ...made, warnings: [] }))
-  test.match(await run(['apply', unseen]), { exit: 1, err: /\(WARNINGS\)/ }, 'that came behind the plan')
-  test.match(await run(['apply', kept]), { exit: 0 }, 'that were told with it')
+  test.match(await run(['apply', unseen]), { exit: 1, err: /\(WARNINGS\)/ }, 'that appeared after the plan')
+  test.match(await run(['apply', kept]), { exit: 0 }, 'that were shown with it')
   writeFileSync(file, readFileSync(file, 'utf8').replace('8091', '8092'))
   test.match(await run(['apply', '-f', file, '--yes', '--accept-warnings']), { exit: 0 })
 })
 
-t.test('problems are told with their places, one a line', async (test) => {
+t.test('problems are shown with their paths, one per line', async (test) => {
   const { run, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
   writeFileSync(file, 'version: 1\nrealServers:\n  a: { ip: "x y", port: 0.5 }\n')
@@ -150,7 +150,7 @@ t.test('problems are told with their places, one a line', async (test) => {
   test.ok(readFileSync(file))
 })
 
-t.test('a haproxy.cfg becomes a document, with its certificates and what is to be known of it', async (test) => {
+t.test('a haproxy.cfg becomes a document, with its certificates and remarks', async (test) => {
   const { run, home } = await fixture(test)
   const [cfg, pem, made] = [join(home, 'haproxy.cfg'), join(home, 'www.pem'), join(home, 'lb.yaml')]
   const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
@@ -174,7 +174,7 @@ t.test('a haproxy.cfg becomes a document, with its certificates and what is to b
   test.match(await run(['import', 'haproxy', '/no/such']), { exit: 1, err: /there is no file/ })
 })
 
-t.test('what a record says is no order of whoever exports it', async (test) => {
+t.test('the content of a record gives no instructions to the user who exports it', async (test) => {
   const { run, home, call } = await fixture(test)
   const rules = [{ do: { type: 'setHeader', name: 'X-A', value: '${file:/etc/hostname}${env:HOME}' } }]
   await call('POST', '/layer7proxy/frontends', {

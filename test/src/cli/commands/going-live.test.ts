@@ -7,7 +7,7 @@ import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
-t.test('what is pending is shown, chosen, applied, discarded and undone', async (test) => {
+t.test('pending changes are shown, chosen, applied, discarded and reverted', async (test) => {
   const { run, call } = await fixture(test)
   test.match(await run('pending'), { exit: 0, out: 'Nothing is pending.\n' })
   test.match(await run('apply -y'), { exit: 0, out: 'Nothing is pending.\n' })
@@ -34,11 +34,11 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   test.match(
     soon,
     { exit: 1, out: '', err: 'fulcrum: soon is not a duration: use for example 90s, 5m, 2h or 7d\n' },
-    'nobody is asked',
+    'without a question',
   )
 })
 
-t.test('a pipeline with an API token applies what is of its user alone', async (test) => {
+t.test('a pipeline with an API token applies the changes of its user alone', async (test) => {
   const { run, call, url, fingerprint } = await fixture(test)
   const { token } = (await call('POST', '/localUsers/me/tokens', { body: { name: 'ci' } })).json.data
   const env = { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint }
@@ -49,7 +49,7 @@ t.test('a pipeline with an API token applies what is of its user alone', async (
   test.equal((await run('pending')).out, 'Nothing is pending.\n')
 })
 
-t.test('options of one way to apply are refused with another one, before anything is asked', async (test) => {
+t.test('options of one way to apply are refused with another one, before any request', async (test) => {
   const { run } = await fixture(test)
   for (const [line, said] of [
     ['apply --prune', /--prune and --take-over need -f/],
@@ -78,7 +78,7 @@ const CHANGES = [
   services: [],
 }))
 
-/** A daemon with pending changes, in front of which somebody is logged in as Ann; answers what it was sent. */
+/** A daemon with pending changes, used by Ann, who is logged in; returns the requests. */
 async function pendingAt(test: Test, { changes = CHANGES, warned = '' } = {}) {
   const sent: unknown[] = []
   const warnings = [{ code: 'REMARK', message: 'of web2', resource: 'realServers', resourceId: 'web2', name: 'web2' }]
@@ -103,7 +103,7 @@ async function pendingAt(test: Test, { changes = CHANGES, warned = '' } = {}) {
   return { run, sent, url }
 }
 
-t.test('what is shown is what goes live, and nothing that was staged since', async (test) => {
+t.test('the changes shown go live, and none that were staged later', async (test) => {
   const { run, sent, url } = await pendingAt(test)
   const shown = async (args: string, typed: Typed = { answers: ['y'] }) => {
     const { exit, out } = await run(args, typed)
@@ -116,7 +116,7 @@ t.test('what is shown is what goes live, and nothing that was staged since', asy
   test.equal(await shown('apply --only c1 --only c3'), 'web1 web3 2 to create')
   test.equal(await shown('apply -y', {}), 'web1 web2 web3 web2 3 to create')
   const env = { FULCRUM_URL: url, FULCRUM_TOKEN: 'x' }
-  test.equal(await shown('apply --mine', { env, answers: ['y'] }), 'web2 1 to create', 'of whoever the token is')
+  test.equal(await shown('apply --mine', { env, answers: ['y'] }), 'web2 1 to create', 'of the owner of the token')
   test.same(sent, [
     { refuseWarnings: false, changes: ['c1', 'c2', 'c3'] },
     { refuseWarnings: true, changes: ['c1'] },
@@ -136,7 +136,7 @@ t.test('what is shown is what goes live, and nothing that was staged since', asy
   test.same(others.sent, [])
 })
 
-t.test('what is not shown is not agreed to', async (test) => {
+t.test('hidden changes are not agreed to', async (test) => {
   const { run, sent } = await pendingAt(test, { warned: '1 warning: no server' })
   const { exit, out, err } = await run('apply --json', { answers: ['y', 'n'] })
   test.same([exit, out], [1, ''])
@@ -145,7 +145,7 @@ t.test('what is not shown is not agreed to', async (test) => {
   test.equal(sent.length, 1)
 })
 
-t.test('changes of access are discarded together, and each that is named is gone', async (test) => {
+t.test('changes of access are discarded together, and each named one is gone', async (test) => {
   const { run, call } = await fixture(test)
   for (const name of ['one', 'two']) await call('POST', '/rbac/groups', { body: { id: name, name } })
   const { changes } = (await call('GET', '/services/pending')).json.data
@@ -156,7 +156,7 @@ t.test('changes of access are discarded together, and each that is named is gone
   test.match(await run('pending'), { out: 'Nothing is pending.\n' })
 })
 
-t.test('a warning of some changes is shown before they go live', async (test) => {
+t.test('a warning about some changes is shown before they go live', async (test) => {
   const { run, sent } = await pendingAt(test, {
     warned: '1 warning: no server; apply without refuseWarnings if that is meant',
   })

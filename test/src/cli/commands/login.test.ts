@@ -13,9 +13,9 @@ interface Named {
   readonly name: string
 }
 
-t.test('a login keeps a token and the certificate, and a logout revokes it', async (test) => {
+t.test('a login stores a token and the certificate, and a logout revokes it', async (test) => {
   const { home, url, fingerprint, call } = await fixture(test)
-  // A password that is set to nothing is asked for.
+  // An empty password is asked for.
   const env = { HOME: home, FULCRUM_PASSWORD: '' }
   const run = (args: readonly string[], answers: readonly string[] = []) => fulcrum(args, env, { answers })
   const unsure = await run(['login', url], ['n'])
@@ -37,7 +37,7 @@ t.test('a login keeps a token and the certificate, and a logout revokes it', asy
   test.match(await run(['pending']), { exit: 1, err: /not logged in/ })
 })
 
-t.test('whoever has logged in logs in again, and leaves no token behind', async (test) => {
+t.test('a repeated login leaves no token behind', async (test) => {
   const { home, url, call } = await fixture(test)
   const run = (args: readonly string[]) =>
     fulcrum(args, { HOME: home }, { answers: ['y', ADMIN.email, ADMIN.password] })
@@ -61,7 +61,7 @@ t.test('a logout forgets the context whose token it revokes, and no other one', 
   const names = async () => JSON.parse((await run('contexts --json')).out).map(({ name }: Named) => name)
   test.match(await run('logout --json', { FULCRUM_CONTEXT: 'lb2' }), { exit: 0, out: /"context": "lb2"/ })
   test.same(await names(), ['lb3', 'lb1'])
-  test.match(await run('pending'), { exit: 0 }, 'the current one is logged in still')
+  test.match(await run('pending'), { exit: 0 }, 'the current context is still logged in')
   const spare = await tokenOf('spare')
   test.match(await run('logout', { ...env, FULCRUM_TOKEN: spare }), { exit: 0, err: '' })
   test.same(await names(), ['lb3', 'lb1'])
@@ -70,7 +70,7 @@ t.test('a logout forgets the context whose token it revokes, and no other one', 
   test.same(await names(), ['lb1'])
 })
 
-t.test('after a logout no other daemon is asked, and a token that nobody took back is told', async (test) => {
+t.test('after a logout no other daemon is asked, and a token that was not revoked is reported', async (test) => {
   const { home, url, fingerprint } = await fixture(test)
   const run = (args: string, answers: readonly string[] = []) => fulcrum(args.split(' '), { HOME: home }, { answers })
   new Contexts({ HOME: home }).keep('prod', { url, user: ADMIN.email, token: 'prod', fingerprint })
@@ -79,7 +79,7 @@ t.test('after a logout no other daemon is asked, and a token that nobody took ba
   const none = /From now on no context is selected: choose one with fulcrum contexts NAME\.\n$/
   test.match(await run('logout'), { exit: 0, err: '', out: none })
   test.match(await run('pending'), { exit: 1, err: /no context is selected/ })
-  test.match(await run('logout -c prod'), { exit: 0, err: '', out: /^Logged out of \S+\.\n$/ }, 'unknown there already')
+  test.match(await run('logout -c prod'), { exit: 0, err: '', out: /^Logged out of \S+\.\n$/ }, 'already unknown there')
   test.match(await run(login, [ADMIN.email, ADMIN.password]), { exit: 0 })
   const contexts = new Contexts({ HOME: home })
   contexts.keep('staging', { ...contexts.chosen('staging'), url: 'https://127.0.0.1:1' })
@@ -90,7 +90,7 @@ t.test('after a logout no other daemon is asked, and a token that nobody took ba
   test.match(await run('contexts'), { out: /Not logged in/ })
 })
 
-t.test('of a token that ended without a quorum the daemon says itself where it counts yet', async (test) => {
+t.test('for a token ended without a quorum the daemon itself says where it still counts', async (test) => {
   const home = temporaryFolder(test, 'home')
   const message = 'What was to end has ended on this node'
   const port = await httpServer(test, (_request, response) => {
@@ -104,7 +104,7 @@ t.test('of a token that ended without a quorum the daemon says itself where it c
   test.match(await fulcrum(['contexts'], { HOME: home }), { out: /Not logged in/ })
 })
 
-t.test('a login that cannot be kept makes no token, and no context of another daemon is lost', async (test) => {
+t.test('a login that cannot be stored creates no token, and no other context is lost', async (test) => {
   const { home, url, fingerprint, call } = await fixture(test)
   const run = (args: readonly string[]) => fulcrum(args, { HOME: home }, { answers: [ADMIN.email, ADMIN.password] })
   const login = ['login', url, '--fingerprint', fingerprint]
@@ -129,7 +129,7 @@ t.test('a login that cannot be kept makes no token, and no context of another da
   test.equal(await count(), before)
 })
 
-t.test('what is wrong with an address or a certificate is said before anything is sent', async (test) => {
+t.test('a wrong address or certificate is reported before anything is sent', async (test) => {
   const { home, url, fingerprint } = await fixture(test)
   const run = (args: readonly string[]) => fulcrum(args, { HOME: home })
   test.match(await run(['login', 'http://192.0.2.1:9443']), { exit: 1, err: /is not encrypted/ })

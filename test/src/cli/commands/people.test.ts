@@ -5,11 +5,11 @@ import { cliFixture } from '../../../fixtures/cli.ts'
 import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
-// What is set to nothing is not set.
+// Empty variables count as unset.
 const PASSWORDS = { answers: ['a-good-password', 'a-good-password'], env: { FULCRUM_NEW_PASSWORD: '' } }
 const ADD = 'user add jane@test --first-name Jane --last-name Doe'
 
-t.test('a user is added, gets another password, is switched off and on, and deleted', async (test) => {
+t.test('a user is added, gets another password, is disabled and enabled, and deleted', async (test) => {
   const { run, call } = await fixture(test)
   const login = async (password: string) =>
     (await call('POST', '/token', { body: { email: 'jane@test', password }, token: '' })).json
@@ -38,7 +38,7 @@ t.test('a user is added, gets another password, is switched off and on, and dele
   test.match(await run('user delete jane@test'), { exit: 1, err: /there is no user jane@test: fulcrum get users/ })
 })
 
-t.test('a password is typed twice, never said, and a weak one is refused with its field', async (test) => {
+t.test('a password is typed twice, never shown, and a weak one is refused with its field', async (test) => {
   const { run } = await fixture(test)
   test.match(await run(ADD, { answers: ['a-good-password', 'another'] }), { exit: 1, err: /two entries differ/ })
   test.match(await run(ADD, { answers: ['short', 'short'] }), { exit: 1, err: /PASSWORD_POLICY/ })
@@ -49,7 +49,7 @@ t.test('a password is typed twice, never said, and a weak one is refused with it
   test.match((await run('get users')).out, /^EMAIL.*\nadmin@localhost[^\n]*\n$/)
 })
 
-t.test('a role is made of what it allows, given and taken, and deleted', async (test) => {
+t.test('a role is created from its rights, assigned and removed, and deleted', async (test) => {
   const { run, call } = await fixture(test)
   await run(ADD, PASSWORDS)
   const allow = ['role', 'add', 'readers', '--allow', 'GET /services', '--allow', 'get /ipvsDirector/rips/{id}']
@@ -82,7 +82,7 @@ t.test('a role is made of what it allows, given and taken, and deleted', async (
   test.match(await run(['role', 'add', 'x', '--allow', 'GET /nowhere']), { exit: 1, err: /INVALID_BODY/ })
 })
 
-t.test('who is given a role at the same moment keeps it', async (test) => {
+t.test('a user who gets a role at the same moment keeps it', async (test) => {
   const { run, call } = await fixture(test)
   await run(ADD, PASSWORDS)
   const role = async () => (await call('GET', '/rbac/roles?name=Monitoring')).json.data[0]
@@ -92,7 +92,7 @@ t.test('who is given a role at the same moment keeps it', async (test) => {
     let raw = ''
     for await (const piece of request) raw += String(piece)
     const path = url.replace('/api/v1', '')
-    // Somebody else is between what is read and what is sent.
+    // Another client edits between the read and the write.
     if (method === 'PUT') await call('PUT', path, { body: { users: [jane.id] } })
     const answer = await call(method, path, { raw, headers: { 'if-match': headers['if-match'] ?? '' } })
     response.writeHead(answer.status, answer.headers).end(answer.text)
@@ -107,7 +107,7 @@ t.test('who is given a role at the same moment keeps it', async (test) => {
   test.match(await role(), { users: { length: 2 } })
 })
 
-t.test('what somebody else has staged stays pending', async (test) => {
+t.test('changes staged by others stay pending', async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   test.match(await run(ADD, PASSWORDS), { exit: 0 })

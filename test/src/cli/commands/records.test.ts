@@ -25,7 +25,7 @@ t.test('records are found by name, in four forms', async (test) => {
   test.match(await run('get servers -o xml'), { exit: 1, err: /use table, yaml, json or name/ })
 })
 
-t.test('several records of one name are a list, whatever the form', async (test) => {
+t.test('several records with one name are a list, in any format', async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/layer7proxy/backends', { body: { name: 'shop', mode: 'http' } })
   test.match(JSON.parse((await run('get backends shop --json')).out), { name: 'shop', mode: 'http' })
@@ -54,13 +54,13 @@ t.test('a real server is moved alone, whatever else is pending', async (test) =>
   test.match((await run('server online web1')).out, 'web1 takes traffic.')
   test.match((await run('server weight web1 7')).out, 'has weight 7.')
   test.match(await stateOf(), { weight: 7, port: 80 })
-  test.match((await call('GET', '/services/pending')).json.data, { count: 1 }, 'what somebody else has staged')
+  test.match((await call('GET', '/services/pending')).json.data, { count: 1 }, 'staged by another user')
   test.match(await run('server weight web1 300'), { exit: 1, err: /300 is not a weight/ })
   test.match(await run('server drain web9'), { exit: 1, err: /no real server web9: fulcrum get servers/ })
   test.match(await run('server drain web1 --halt'), { exit: 1, err: /--halt needs --wait/ })
 })
 
-t.test('one of several records with a name is not picked', async (test) => {
+t.test('one of several records with a name is not guessed', async (test) => {
   const several = { list: async () => [{ id: 'a' }, { id: 'b' }] } as unknown as Connection
   const servers = { path: '/ipvsDirector/rips', what: 'real server', list: 'servers' }
   await test.rejects(recordNamed(several, servers, 'web1'), {
@@ -84,7 +84,7 @@ t.test('a drain with a time waits for its connections', async (test) => {
   test.match(told, { id: String, job: String, staged: false, changed: true }, 'once, at the end')
 })
 
-t.test('a daemon that is away for a moment goes on with its jobs', async (test) => {
+t.test('a daemon that is briefly away continues its jobs', async (test) => {
   const answers = [new Unreachable('https://lb1', new Error('away')), new Unreachable('https://lb1', new Error('away'))]
   const get = async () => {
     const error = answers.shift()
@@ -97,7 +97,7 @@ t.test('a daemon that is away for a moment goes on with its jobs', async (test) 
   test.same(said, ['https://lb1 cannot be reached: away; waiting for it\n', 'succeeded\n'])
 })
 
-t.test('a job that is cancelled has not done what it was for', async (test) => {
+t.test('a cancelled job has not completed its work', async (test) => {
   const job = { step: 'waiting', progress: null, problem: null }
   const states = ['running', 'cancelled']
   const connection = { get: async () => ({ ...job, state: states.shift() }) } as unknown as Connection

@@ -5,7 +5,7 @@ import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
-t.test('how it is, at a glance, and as an exit code', async (test) => {
+t.test('the state, at a glance, and as an exit code', async (test) => {
   const { run, call, env } = await fixture(test)
   const empty = await run('status')
   test.match(empty.out, /^There are no services yet\.\n\nRevision \d+ runs, applied \d+ \S+ ago by /)
@@ -17,7 +17,7 @@ t.test('how it is, at a glance, and as an exit code', async (test) => {
   await call('POST', '/layer7proxy/frontends', { body: frontend })
   await call('PUT', '/services/apply')
   await call('PUT', `/ipvsDirector/rips/${(await call('GET', '/ipvsDirector/rips')).json.data[0].id}/drain`)
-  // The overview is made once a second.
+  // The overview is built once a second.
   const { exit, out } = await until(
     'the frontend',
     () => run('status'),
@@ -32,7 +32,7 @@ t.test('how it is, at a glance, and as an exit code', async (test) => {
   test.match(await fulcrum(['status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3, err: /UNAUTHENTICATED/ })
 })
 
-t.test('servers that nobody checks are not told as if they were down', async (test) => {
+t.test('unchecked servers are not shown as down', async (test) => {
   const { env } = await fixture(test)
   const some = (total: number, up: number, unknown: number) => ({ total, up, down: 0, drained: 0, halted: 0, unknown })
   const layer = (total: number, reals: object) => {

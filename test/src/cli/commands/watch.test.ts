@@ -19,11 +19,11 @@ t.test('events are followed until Ctrl-C', async (test) => {
   const { exit, out } = await following
   test.equal(exit, 0)
   test.match(out, /^\d{4}-\d\d-\d\dT[\d:]+ +\d+ apply state=applied by=admin@localhost .*changes=1/)
-  test.notMatch(out, '\u001b', 'text of others moves no cursor')
+  test.notMatch(out, '\u001b', 'foreign text moves no cursor')
   test.match(await run('events -k frogs'), { exit: 1, err: /INVALID_QUERY/ })
 })
 
-t.test('Ctrl-C ends top, and leaves nobody who waits for it', async (test) => {
+t.test('Ctrl-C ends top, and leaves no open wait', async (test) => {
   const { run } = await fixture(test)
   const interrupt = new AbortController()
   const listeners = () => getEventListeners(interrupt.signal, 'abort').length
@@ -39,7 +39,7 @@ t.test('Ctrl-C ends top, and leaves nobody who waits for it', async (test) => {
   test.same([shown, listeners()], [3, 0])
 })
 
-t.test('who follows events is told that they are waited for, and that they go on', async (test) => {
+t.test('a follower of events learns that it waits, and that the stream continues', async (test) => {
   const { run } = await fixture(test)
   const interrupt = new AbortController()
   const remarks: string[] = []
@@ -76,7 +76,7 @@ t.test('Ctrl-C ends a top that gets no answer', async (test) => {
   test.match(await run('top', { env, interrupted: interrupt.signal }), { exit: 0, out: '', err: '' })
 })
 
-t.test('a screen has the busiest, as many as fit, and bytes per second', async (test) => {
+t.test('a screen has the busiest objects, as many as fit, and bytes per second', async (test) => {
   const named = (name: string, sessionRate: number, bytesIn: number) => ({ id: name, name, sessionRate, bytesIn })
   const seen = (bytes: number, at_ms: number) => ({
     live: { frontends: [named('a', 1, bytes), named('b', 9, 0)], backends: [named('c', 5, 0), named('d', 0, 0)] },
@@ -85,14 +85,14 @@ t.test('a screen has the busiest, as many as fit, and bytes per second', async (
   const names = (text: string) => text.split('\n').map((line) => line.split(/ +/)[1])
   const whole = screen(seen(0, 0), undefined, { columns: undefined, rows: undefined })
   test.same(names(whole).slice(1, -1), ['b', 'c', 'a', 'd'])
-  test.equal(screen(seen(0, 0), undefined, { columns: 80, rows: 6 }), whole, 'with the line of the cursor')
+  test.equal(screen(seen(0, 0), undefined, { columns: 80, rows: 6 }), whole, "with the cursor's line")
   const small = screen(seen(0, 0), undefined, { columns: 80, rows: 5 })
   test.match(small, /^KIND.*\nfrontend +b .*\nbackend +c .*\nand 2 more\n$/)
   const later = screen(seen(6000, 4000), seen(0, 1000), { columns: undefined, rows: undefined })
   test.match(later, /frontend +a +- +1 +- +2k +/, 'of three seconds')
 })
 
-t.test('a screen is of now: answers 5xx of a second, and not all since a reload', (test) => {
+t.test('a screen shows the present: answers 5xx per second, and not all since a reload', (test) => {
   const seen = (responses5xx: number, at_ms: number) => ({
     live: { frontends: [{ id: 'a', name: 'a', status: 'OPEN', currentSessions: 1, sessionRate: 2, responses5xx }] },
     at_ms,
@@ -102,22 +102,17 @@ t.test('a screen is of now: answers 5xx of a second, and not all since a reload'
   test.end()
 })
 
-t.test(
-  'what a screen does not know is no rate: counters that began anew, and a HAProxy that does not answer',
-  async (test) => {
-    const seen = (bytesIn: number | null, at_ms: number) => ({
-      live: { frontends: [{ id: 'a', name: 'a', status: 'OPEN', currentSessions: 1, sessionRate: 2, bytesIn }] },
-      at_ms,
-    })
-    const rate = (before: number | null, now: number | null) =>
-      screen(seen(now, 2000), seen(before, 1000), { columns: undefined, rows: undefined })
-        .split('\n')[1]
-        ?.split(/ +/)[6]
-    test.same([rate(6000, 10), rate(6000, null), rate(null, 6000), rate(6000, 6000)], ['-', '-', '-', '0'])
-  },
-)
+t.test('unknown rates are left out: restarted counters, and a HAProxy that does not answer', async (test) => {
+  const seen = (bytesIn: number | null, at_ms: number) => ({
+    live: { frontends: [{ id: 'a', name: 'a', status: 'OPEN', currentSessions: 1, sessionRate: 2, bytesIn }] },
+    at_ms,
+  })
+  const rate = (before: number | null, now: number | null) =>
+    screen(seen(now, 2000), seen(before, 1000), { columns: undefined, rows: undefined }).split('\n')[1]?.split(/ +/)[6]
+  test.same([rate(6000, 10), rate(6000, null), rate(null, 6000), rate(6000, 6000)], ['-', '-', '-', '0'])
+})
 
-t.test('the most of a history is that of a second, and what nobody knows is not 0', async (test) => {
+t.test('the maximum of a history is that of a second, and unknown values are not 0', async (test) => {
   const { run } = await fixture(test)
   const told: Readonly<Record<string, readonly (number | null)[]>> = { average: [1, null, 3], maximum: [50, null, 9] }
   const port = await httpServer(test, ({ url = '' }, response) => {
@@ -139,7 +134,7 @@ t.test('the most of a history is that of a second, and what nobody knows is not 
   test.match(out, /^bytesOut +- +-$/m)
 })
 
-t.test('the figures of now and of then', async (test) => {
+t.test('the figures of now and of the past', async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/layer7proxy/frontends', { body: { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '8097' } })
   await call('PUT', '/services/apply')
@@ -156,7 +151,7 @@ t.test('the figures of now and of then', async (test) => {
   await call('PUT', '/services/apply')
   const long = await run('history shop --kind backend --since 7d', { columns: 80 })
   test.ok(Math.max(...long.out.split('\n').map(({ length }) => length)) <= 80, 'and no line is broken')
-  test.match(long.out, /currentSessions +- +-\n/, 'what is not known is not 0')
+  test.match(long.out, /currentSessions +- +-\n/, 'an unknown value is not 0')
   test.match(await run('history shop'), { exit: 1, err: /a frontend and a backend are both named shop: use --kind/ })
   for (const kind of ['frontend', 'backend']) test.match(await run(`history shop --kind ${kind}`), { exit: 0 }, kind)
   test.match(await run('history shop --kind frog'), { exit: 1, err: /--kind frog: use frontend or backend/ })
