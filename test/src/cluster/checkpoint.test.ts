@@ -79,7 +79,7 @@ t.test('what counts for the digest', async (t) => {
   t.equal(new Set([digest, ...digests]).size, others.length + 1, 'each of these')
 })
 
-t.test('a store has the digest of what it was made of', async (t) => {
+t.test('a store has the digest of the state that it was made of', async (t) => {
   const [one, other] = [openStore(t), openStore(t)]
   await stageIn(one, [thing('a', 1), thing('b', 2)])
   const changes = await freezeIn(one, () => true)
@@ -95,7 +95,7 @@ t.test('there is none before the first', async (t) => {
   t.equal(await begun().checkpoints.read(), undefined)
 })
 
-t.test('it comes back as it was, small or large', async (t) => {
+t.test('a checkpoint is read back unchanged, small or large', async (t) => {
   const { checkpoints, names } = begun()
   await checkpoints.write(checkpointOf(5))
   t.same(await checkpoints.read(), JSON.parse(JSON.stringify(checkpointOf(5))))
@@ -106,7 +106,7 @@ t.test('it comes back as it was, small or large', async (t) => {
   t.same(await checkpoints.read(), JSON.parse(JSON.stringify(checkpointOf(6, large))))
 })
 
-t.test('entries and parts that are behind it for long go, younger ones stay', async (t) => {
+t.test('entries and parts far behind it are deleted, younger ones stay', async (t) => {
   const { etcd, checkpoints, names } = begun()
   for (let position = 1; position <= 25; position++) {
     await etcd.put(logName(position), 'entry')
@@ -119,7 +119,7 @@ t.test('entries and parts that are behind it for long go, younger ones stay', as
   t.same([(await names('/f/part/'))[0], (await names('/f/part/')).length], [partName(11, 'id', 0), 15])
 })
 
-t.test('the parts of the one before go with it', async (t) => {
+t.test('the parts of the previous one are deleted with it', async (t) => {
   const { checkpoints, names } = begun()
   const large = { ...STATE, running: [row('a', randomBytes(400_000).toString('base64'))] }
   await checkpoints.write(checkpointOf(10, large))
@@ -130,7 +130,7 @@ t.test('the parts of the one before go with it', async (t) => {
   t.equal((await checkpoints.read())?.position, 20)
 })
 
-t.test('an older one does not take the place of a later one', async (t) => {
+t.test('an older one does not replace a later one', async (t) => {
   const { etcd, checkpoints, names } = begun()
   await etcd.put(logName(8), 'entry')
   await checkpoints.write(checkpointOf(15))
@@ -140,7 +140,7 @@ t.test('an older one does not take the place of a later one', async (t) => {
   t.same(await names('/f/log/'), [logName(8)])
 })
 
-t.test('nor when it was slow: who was faster stays, and nothing of it is left', async (t) => {
+t.test('nor when it was slow: the faster one stays, and nothing of it is left', async (t) => {
   const { store, etcd, checkpoints, names } = begun()
   const fast = store.client()
   const others = new Checkpoints(fast, new LargeValues(fast, clusterKeys()), KEPT)
@@ -149,7 +149,7 @@ t.test('nor when it was slow: who was faster stays, and nothing of it is left', 
   const late = new Promise<void>((resolve) => {
     release = resolve
   })
-  // It has looked, and then writes its parts slowly.
+  // It has checked, and then writes its parts slowly.
   etcd.fault = ({ kind }) => (kind === 'put' ? late : undefined)
   const slow = checkpoints.write(checkpointOf(10, large))
   await others.write(checkpointOf(20))
@@ -159,7 +159,7 @@ t.test('nor when it was slow: who was faster stays, and nothing of it is left', 
   t.same(await names('/f/part/'), [])
 })
 
-t.test('an older checkpoint is not taken for a later one', async (t) => {
+t.test('an older checkpoint does not pass for a later one', async (t) => {
   const { etcd, checkpoints } = begun()
   await checkpoints.write(checkpointOf(5))
   const { kvs } = await etcd.range({ key: BASE })
@@ -167,7 +167,7 @@ t.test('an older checkpoint is not taken for a later one', async (t) => {
   await t.rejects(checkpoints.read(), { code: 'NOT_AUTHENTIC' })
 })
 
-t.test('what is stored is sealed with the newest key when it is asked for', async (t) => {
+t.test('stored values are resealed with the newest key on request', async (t) => {
   const store = openStore(t)
   const etcd = new EtcdInMemory().client()
   const keys = clusterKeys()
@@ -180,7 +180,7 @@ t.test('what is stored is sealed with the newest key when it is asked for', asyn
     await work()
   }
   await checkpoints.seal(folding, keys.newestKeyId, inTurn)
-  t.equal(turns, 0, 'it is already')
+  t.equal(turns, 0, 'it already is')
   keys.add(newClusterKey())
   await checkpoints.seal(folding, keys.newestKeyId, inTurn)
   t.equal((await checkpoints.read())?.position, 5)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { silentLog } from '../../../src/base/log.ts'
 import { type ClusterLogParts, keepHalt } from '../../../src/cluster/cluster-log-parts.ts'
 
-t.test('why a node is halted is kept where there is a place; where it cannot be kept, that is said', async (t) => {
+t.test('the reason of a halt is stored where possible; where it cannot be stored, that is reported', async (t) => {
   const [kept, said]: [string[], string[]] = [[], []]
   const log = { ...silentLog, error: (message: string) => void said.push(message) }
   const keeping = (keep?: (why: string) => Promise<void>) => {

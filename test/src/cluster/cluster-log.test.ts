@@ -10,7 +10,7 @@ import { ClusterKeys, newClusterKey } from '../../../src/cluster/sealing.ts'
 import { MemoryCluster, type MemoryNode, staged, untilClosed, valueOn, when } from '../../fixtures/cluster-in-memory.ts'
 import type { Call, EtcdOfNode, Fault } from '../../simulators/etcd-in-memory.ts'
 
-/** A log of entries that nodes share, on an etcd that does what the test wants. */
+/** A log of entries that nodes share, on an etcd that behaves as the test wants. */
 
 const NEXT_KEY = newClusterKey()
 
@@ -21,20 +21,20 @@ async function two(t: Test, more: Parameters<MemoryCluster['node']>[1] = {}) {
   return { cluster, first: await cluster.node('node-1', more), second: await cluster.node('node-2', more) }
 }
 
-/** What it rejects with. */
+/** Resolves with the error. */
 const refusal = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => undefined,
     (error: unknown) => error,
   )
 
-/** These calls fail so, as often as told. */
+/** Lets these calls fail, one fault each. */
 function failsFor(etcd: EtcdOfNode, kind: Call['kind'], ...faults: readonly Fault[]): void {
   const left = [...faults]
   etcd.fault = (call) => (call.kind === kind ? left.shift() : undefined)
 }
 
-/** Something to wait for. */
+/** A promise that the test resolves. */
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = () => undefined as void
   const opened = new Promise<void>((resolve) => {
@@ -72,7 +72,7 @@ t.test('an entry is written once, and folded by all', async (t) => {
   t.notOk(text(all.kvs[0]?.value).includes('secret'))
 })
 
-t.test('who has not folded everything does not even ask', async (t) => {
+t.test('a node that has not folded everything does not even ask', async (t) => {
   const { first } = await two(t)
   await first.log.append(staged('a', 1), 0)
   const asked = first.etcd.calls.length
@@ -80,7 +80,7 @@ t.test('who has not folded everything does not even ask', async (t) => {
   t.equal(first.etcd.calls.length, asked)
 })
 
-t.test('an answer that is late: the entry came back by the watch before', async (t) => {
+t.test('a late answer: the watch has returned the entry before', async (t) => {
   const { cluster, first } = await two(t)
   const { opened, open } = gate()
   failsFor(first.etcd, 'transact', opened)
@@ -104,7 +104,7 @@ for (const fault of ['lost after', 'lost before', 'unreachable'] as const) {
   })
 }
 
-t.test('a member that hangs costs an edit 1.5 s of its six, twice; then a slow one has its time', async (t) => {
+t.test('a hanging member costs an edit 1.5 s of its six, twice; then a slow one has its time', async (t) => {
   const { first } = await two(t)
   const faults: Fault[] = ['lost before', 'lost before', 'lost before']
   first.etcd.fault = ({ kind }) => (kind === 'transact' ? faults.shift() : undefined)
@@ -116,7 +116,7 @@ t.test('a member that hangs costs an edit 1.5 s of its six, twice; then a slow o
   )
 })
 
-t.test('a try that is executed when the next one is answered is no second entry', async (t) => {
+t.test('a try that is executed while the next one is answered is no second entry', async (t) => {
   const { cluster, first, second } = await two(t)
   failsFor(first.etcd, 'transact', 'later')
   await first.log.append(staged('a', 1), 0)
@@ -126,7 +126,7 @@ t.test('a try that is executed when the next one is answered is no second entry'
   t.same(await cluster.entries(), [1, 2])
 })
 
-t.test('nobody answers: nothing was changed', async (t) => {
+t.test('no answer: nothing was changed', async (t) => {
   const { cluster, first } = await two(t)
   const { revision } = cluster.etcd
   first.etcd.fault = () => 'unreachable'
@@ -140,7 +140,7 @@ t.test('nobody answers: nothing was changed', async (t) => {
   t.equal(valueOn(first, 'a'), 2)
 })
 
-t.test('nobody answers any more behind a try that was lost: what became of it is not known', async (t) => {
+t.test('no answer after a lost try: its outcome is unknown', async (t) => {
   const { cluster, first, second } = await two(t)
   const faults: Fault[] = ['later']
   first.etcd.fault = ({ kind }) => (kind === 'transact' ? (faults.shift() ?? 'unreachable') : undefined)
@@ -151,7 +151,7 @@ t.test('nobody answers any more behind a try that was lost: what became of it is
   t.equal(valueOn(first, 'a'), 1, 'it is in force after all')
 })
 
-t.test('of an entry whose parts were lost it is known that nothing was changed', async (t) => {
+t.test('an entry whose parts were lost has certainly changed nothing', async (t) => {
   const { first } = await two(t)
   first.etcd.fault = ({ kind }) => (kind === 'put' ? 'lost after' : undefined)
   const large = randomBytes(100_000).toString('base64')
@@ -159,7 +159,7 @@ t.test('of an entry whose parts were lost it is known that nothing was changed',
   t.equal(countOf(first.etcd, 'transact'), 0)
 })
 
-t.test('a lost race: who was faster is folded, and parts of the loser are forgotten', async (t) => {
+t.test('a lost race: the winner is folded, and parts of the loser are deleted', async (t) => {
   const { cluster, first, second } = await two(t)
   second.etcd.holdWatches()
   await first.log.append(staged('a', 1), 0)
@@ -173,7 +173,7 @@ t.test('a lost race: who was faster is folded, and parts of the loser are forgot
   t.equal((await cluster.stranger.range({ prefix: '/f/part/' })).count, 1)
 })
 
-t.test('a lost race to what cannot be read here', async (t) => {
+t.test('a lost race against an entry that cannot be read here', async (t) => {
   const { cluster, first } = await two(t)
   first.etcd.holdWatches()
   const newer = { ...envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' }), v: 2 }
@@ -192,7 +192,7 @@ t.test('a lost race while etcd cannot be read afterwards', async (t) => {
   t.equal(second.log.position, 2)
 })
 
-t.test('others went on so far that the place of a lost try is cleared: nobody knows', async (t) => {
+t.test('the log has moved on so far that the place of a lost try is cleared: its outcome is unknown', async (t) => {
   const { cluster, first } = await two(t)
   first.etcd.holdWatches()
   const clear = () =>
@@ -206,14 +206,14 @@ t.test('others went on so far that the place of a lost try is cleared: nobody kn
   refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /is not known: read it/)
 })
 
-t.test('a watch that loses an event: the next number tells, and the hole is filled', async (t) => {
+t.test('a watch that loses an event: the next number reveals it, and the gap is filled', async (t) => {
   const { first, second } = await two(t)
   second.etcd.loses = ({ kv }) => text(kv.key) === logName(2)
   await first.log.append(staged('a', 1), 0)
   await first.log.append(staged('b', 2), 1)
   await reached(1, second)
   for (let i = 0; i < 20; i++) await turn()
-  t.equal(second.log.position, 1, 'nothing tells of it yet')
+  t.equal(second.log.position, 1, 'nothing reveals it yet')
   await first.log.append(staged('c', 3), 2)
   await reached(3, second)
   t.same([valueOn(second, 'b'), valueOn(second, 'c')], [2, 3])
@@ -223,7 +223,7 @@ t.test('a watch that loses an event: the next number tells, and the hole is fill
   await reached(4, second)
 })
 
-t.test('a watch that loses the last event: it is asked what there is', async (t) => {
+t.test('a watch that loses the last event: the node asks etcd for it', async (t) => {
   const { first, second } = await two(t)
   second.etcd.loses = () => true
   await first.log.append(staged('a', 1), 0)
@@ -243,7 +243,7 @@ t.test('a watch that loses the last event: it is asked what there is', async (t)
   second.etcd.fault = () => 'unreachable'
   second.probe()
   for (let i = 0; i < 5; i++) await turn()
-  t.same([second.said.length, countOf(second.etcd, 'watch')], [1, 2], 'a watch that tells everything is left alone')
+  t.same([second.said.length, countOf(second.etcd, 'watch')], [1, 2], 'a complete watch is left alone')
 })
 
 t.test('an entry that no node could fold is refused before it is written', async (t) => {
@@ -253,7 +253,7 @@ t.test('an entry that no node could fold is refused before it is written', async
   t.same(await cluster.entries(), [])
 })
 
-t.test('a watch that ends is begun anew behind what was told', async (t) => {
+t.test('a watch that ends is reopened after the last event', async (t) => {
   const { first, second } = await two(t)
   await first.log.append(staged('a', 1), 0)
   await reached(1, second)
@@ -270,7 +270,7 @@ t.test('a watch that ends is begun anew behind what was told', async (t) => {
   t.equal(second.folding.folds, 3)
 })
 
-t.test('a watch whose next revision is compacted reads what it missed', async (t) => {
+t.test('a watch whose next revision is compacted reads the events that it missed', async (t) => {
   const { cluster, first, second } = await two(t)
   second.etcd.fault = () => 'unreachable'
   second.etcd.endWatches()
@@ -292,7 +292,7 @@ t.test('progress is no event, and is not read again', async (t) => {
   t.same(second.said, [])
 })
 
-t.test('a node that was away reads what it missed, in portions', async (t) => {
+t.test('a node that was away reads missed entries, in portions', async (t) => {
   const { first, second } = await two(t)
   await second.log.close()
   for (let i = 0; i < 150; i++) await first.log.append(staged('a', i), i)
@@ -305,12 +305,12 @@ t.test('a node that was away reads what it missed, in portions', async (t) => {
 
 const EVERY = 5
 const hasBase = async (cluster: MemoryCluster) => (await cluster.stranger.range({ key: BASE })).count === 1
-/** Edits of the store until so many entries are in the log. */
+/** Edits the store until the log has so many entries. */
 async function fill(node: MemoryNode, position: number): Promise<void> {
   while (node.log.position < position) await node.store.write(staged(`k${node.log.position}`, node.log.position))
 }
 
-/** The same, and the digest of each checkpoint is told before anything else is written. */
+/** The same, with the digest of each checkpoint reported before anything else is written. */
 async function fillTold(node: MemoryNode, position: number): Promise<void> {
   while (node.log.position < position) {
     await fill(node, node.log.position + 1)
@@ -319,7 +319,7 @@ async function fillTold(node: MemoryNode, position: number): Promise<void> {
   }
 }
 
-t.test('a checkpoint is made, told of, compared, and old entries go', async (t) => {
+t.test('a checkpoint is made, announced, compared, and old entries are deleted', async (t) => {
   const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
   const told: unknown[] = []
   const third = await cluster.node('node-3', {
@@ -341,7 +341,7 @@ t.test('a checkpoint is made, told of, compared, and old entries go', async (t) 
   )
 })
 
-t.test('a node far behind begins with the checkpoint, and goes on with entries', async (t) => {
+t.test('a node far behind begins with the checkpoint, and continues with entries', async (t) => {
   const { first, second } = await two(t, { checkpointEvery: EVERY })
   await second.log.close()
   await fillTold(first, 23)
@@ -375,7 +375,7 @@ t.test('entries are gone and there is no checkpoint', async (t) => {
   t.same([second.folding.position, second.log.halted], [0, undefined])
 })
 
-t.test('a checkpoint that is not further than the store fills no hole', async (t) => {
+t.test('a checkpoint that is not ahead of the store fills no gap', async (t) => {
   const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
   await fillTold(first, 8)
   await reached(8, second)
@@ -387,7 +387,7 @@ t.test('a checkpoint that is not further than the store fills no hole', async (t
   await t.rejects(second.again(), /entry 9 is missing/)
 })
 
-t.test('what is missing comes late: a node that follows waits for it', async (t) => {
+t.test('missing entries come late: a node that follows waits for them', async (t) => {
   const { cluster, first, second } = await two(t)
   await fill(first, 1)
   await reached(1, second)
@@ -412,7 +412,7 @@ t.test('there is no cluster in this etcd', async (t) => {
   await t.rejects(second.again(), /there is no cluster in this etcd/)
 })
 
-/** It stands where it was, and takes no edits. */
+/** Asserts that it stays at this position, and accepts no edits. */
 async function halts(t: Test, node: MemoryNode, position: number, why: RegExp): Promise<void> {
   await when(() => node.log.halted !== undefined)
   t.match(node.log.halted, why)
@@ -423,7 +423,7 @@ async function halts(t: Test, node: MemoryNode, position: number, why: RegExp): 
   await node.log.close()
 }
 
-t.test('a log that ends before what was folded here', async (t) => {
+t.test('a log that ends before the last entry folded here', async (t) => {
   const { cluster, first, second } = await two(t)
   await fill(first, 3)
   await reached(3, second)
@@ -436,7 +436,7 @@ t.test('a log that ends before what was folded here', async (t) => {
   t.match(log.halted, /ends at 2/, 'a start notices it as well')
 })
 
-t.test('what a forced etcd has dropped is written again before a history goes on', async (t) => {
+t.test('entries that a forced etcd has dropped are written again before a history continues', async (t) => {
   const { cluster, first, second } = await two(t)
   await fill(first, 3)
   await reached(3, second)
@@ -466,7 +466,7 @@ t.test('an entry of another version', async (t) => {
   for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*carried out here: it has version 2/)
 })
 
-t.test('an entry of another operation, and what comes behind it', async (t) => {
+t.test('an unknown operation, and later entries', async (t) => {
   const { cluster, first } = await two(t)
   const { entry, ...rest } = envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' })
   await cluster.writeRaw(1, Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'merge' } })))
@@ -484,7 +484,7 @@ t.test('a sealed value that was moved to another number', async (t) => {
   for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*was changed, or belongs to another place/)
 })
 
-t.test('an entry under a key that a node lacks halts it, and who was removed says so', async (t) => {
+t.test('an entry under a missing key halts a node, and a removed node says so', async (t) => {
   const cluster = await MemoryCluster.form(t)
   const lacking = await cluster.node('node-1')
   const lockedOut = () => 'it was removed from the cluster'
@@ -500,14 +500,14 @@ t.test('an entry under a key that a node lacks halts it, and who was removed say
   await halts(t, damaged, 0, /entry 1 .*was changed, or belongs to another place/)
 })
 
-/** A store that is not what its log says. */
+/** Makes a store differ from its log. */
 async function spoil({ store, folding }: MemoryNode): Promise<void> {
   const state = folding.snapshot()
   const candidate = state.candidate.map((change) => ({ ...change, stored: { value: 'spoilt', revision: 1 } }))
   await store.folding.replace({ ...state, candidate }, folding.position)
 }
 
-t.test('who differs from the writer of a checkpoint halts, and nobody else', async (t) => {
+t.test('a node that differs from the writer of a checkpoint halts, and no other', async (t) => {
   const { cluster, first, second } = await two(t, { checkpointEvery: EVERY })
   const third = await cluster.node('node-3', { checkpointEvery: EVERY })
   await fill(first, 2)
@@ -520,7 +520,7 @@ t.test('who differs from the writer of a checkpoint halts, and nobody else', asy
   t.same([first.log.halted, third.log.halted], [undefined, undefined])
 })
 
-t.test('who differs is halted by the next start as well, and keeps saying why', async (t) => {
+t.test('a differing node is halted by the next start as well, with the reason', async (t) => {
   const { first, second } = await two(t, { checkpointEvery: EVERY })
   await second.log.close()
   let why: string | undefined
@@ -542,7 +542,7 @@ t.test('who differs is halted by the next start as well, and keeps saying why', 
   refusedFor(t, await refusal(second.store.write(staged('late', 1))), /does not have what node-1 has/)
 })
 
-t.test('where that cannot be kept the node is halted all the same', async (t) => {
+t.test('where the reason cannot be stored the node is halted all the same', async (t) => {
   const { first, second } = await two(t, { checkpointEvery: EVERY })
   await second.log.close()
   const keptHalt = { why: undefined, keep: () => Promise.reject(new Error('no room')) }
@@ -556,21 +556,21 @@ t.test('where that cannot be kept the node is halted all the same', async (t) =>
   await when(() => second.said.includes('a start of the daemon would follow the cluster again'))
 })
 
-t.test('an entry that is written while its node halts is in force, and is told as such', async (t) => {
+t.test('an entry that is written while its node halts is in force, and is reported as such', async (t) => {
   const cluster = await MemoryCluster.form(t)
   const first = await cluster.node('node-1', { checkpointEvery: EVERY })
   let written: Promise<unknown> | undefined
   const second: MemoryNode = await cluster.node('node-2', {
     checkpointEvery: EVERY,
     onFolded: ({ entry }, position) => {
-      // In the moment before it compares.
+      // At the moment before it compares.
       if (entry.op === 'compare') written = refusal(second.log.append(staged('mine', 1), position))
     },
   })
   await fill(first, 2)
   await reached(2, second)
   await spoil(second)
-  // Its digest follows by itself, and nobody else writes.
+  // Its digest follows automatically, and no other node writes.
   await fill(first, EVERY)
   await when(() => written !== undefined)
   const found = await written
@@ -580,7 +580,7 @@ t.test('an entry that is written while its node halts is in force, and is told a
   t.equal(valueOn(second, 'mine'), undefined)
 })
 
-t.test('no checkpoint can be written: said, and the log goes on', async (t) => {
+t.test('no checkpoint can be written: this is reported, and the log continues', async (t) => {
   const { cluster, first } = await two(t, { checkpointEvery: EVERY })
   first.etcd.fault = ({ key }) => (key === BASE ? 'unreachable' : undefined)
   await fill(first, 7)
@@ -592,7 +592,7 @@ t.test('no checkpoint can be written: said, and the log goes on', async (t) => {
   t.ok(await hasBase(cluster))
 })
 
-t.test('the disk is full for a while: it is waited for, and nothing is lost', async (t) => {
+t.test('the disk is full for a while: the node waits, and nothing is lost', async (t) => {
   const { first, second } = await two(t)
   first.folding.failures = 3
   second.folding.failures = 5
@@ -607,7 +607,7 @@ t.test('the disk is full for a while: it is waited for, and nothing is lost', as
   )
 })
 
-t.test('who is told of entries and throws holds up nobody', async (t) => {
+t.test('a listener for entries that throws delays no other', async (t) => {
   const { cluster, first } = await two(t)
   let isBroken = true
   const third = await cluster.node('node-3', {
@@ -623,9 +623,9 @@ t.test('who is told of entries and throws holds up nobody', async (t) => {
   t.equal(third.folding.folds, 2)
 })
 
-t.test('closing ends what waits', async (t) => {
+t.test('closing ends waits', async (t) => {
   const { cluster, first } = await two(t, { checkpointEvery: EVERY })
-  await t.test('for room on the disk, and stores no checkpoint of what it has not', async (t) => {
+  await t.test('for room on the disk, and stores no checkpoint of missing entries', async (t) => {
     const full = await cluster.node('full', { checkpointEvery: EVERY, pause: untilClosed })
     await fill(full, EVERY - 1)
     full.folding.failures = Infinity
@@ -639,12 +639,12 @@ t.test('closing ends what waits', async (t) => {
     const log = await full.again()
     t.same([log.position, valueOn(full, 'last')], [EVERY, 1], 'the next start folds it')
   })
-  await t.test('for room, while it reads what it missed', async (t) => {
+  await t.test('for room, while it catches up', async (t) => {
     const full = await cluster.node('reading', { pause: untilClosed })
     full.etcd.loses = () => true
     await fill(first, first.log.position + 2)
     full.folding.failures = Infinity
-    // The pause after the end of the watch would not end, so it finds the hole by an edit.
+    // The pause after the end of the watch would not end, so an edit reveals the gap.
     const lost = refusal(full.log.append(staged('x', 1), full.log.position))
     await when(() => full.said.length > 0)
     await full.log.close()
@@ -666,7 +666,7 @@ t.test('closing ends what waits', async (t) => {
     await cut.log.close()
     t.same(cut.said, ['the log of the cluster is followed anew'])
   })
-  await t.test('for etcd, to tell of a checkpoint', async (t) => {
+  await t.test('for etcd, to announce a checkpoint', async (t) => {
     const cut = await cluster.node('telling', { checkpointEvery: 1, pause: untilClosed })
     const isTelling = () => countOf(cut.etcd, 'transact') > 2
     cut.etcd.fault = ({ kind, key }) => (kind === 'transact' && key !== BASE && isTelling() ? 'unreachable' : undefined)
@@ -692,7 +692,7 @@ t.test('closing ends what waits', async (t) => {
   })
 })
 
-t.test('a log that is closed takes no entries', async (t) => {
+t.test('a closed log accepts no entries', async (t) => {
   const { cluster, first } = await two(t)
   await first.log.close()
   refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /Nothing was changed\. .*it is being closed/)

@@ -104,7 +104,7 @@ t.test('nodes of different versions agree', async (test) => {
   test.equal(digestOf(records), 'cd1bda45de5f59cb3260f238a87855faf32fb97ae2af494df1ebcb23037a9d40')
 })
 
-t.test('fields without a value are none, as in the store', async (test) => {
+t.test('fields without a value do not count, as in the store', async (test) => {
   test.equal(digestOf([record({ a: 1, b: undefined })]), digestOf([record({ a: 1 })]))
 })
 
@@ -115,7 +115,7 @@ t.test('it is written and read again', async (test) => {
   test.equal(digest.toString(), digestOf([record(2, { key: 'b' })]))
   digest.remove(record(2, { key: 'b' }))
   digest.remove(record(3))
-  test.match(digest.toString(), /^[0-9a-f]{64}$/, 'below nothing it goes round')
+  test.match(digest.toString(), /^[0-9a-f]{64}$/, 'it wraps around below zero')
   digest.add(record(3))
   test.equal(digest.toString(), RecordsDigest.empty().toString())
   for (const text of ['', '0', 'A'.repeat(64), '0'.repeat(65)]) test.throws(() => RecordsDigest.from(text), TypeError)

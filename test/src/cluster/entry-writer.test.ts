@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/base/errors.ts'
 import { EtcdError } from '../../../src/etcd/errors.ts'
 import { MemoryCluster, staged, valueOn } from '../../fixtures/cluster-in-memory.ts'
 
-t.test('an entry is answered when it is settled, and written once however often that is tried', async (t) => {
+t.test('an entry is answered when it is settled, and written once despite retries', async (t) => {
   const cluster = await MemoryCluster.form(t)
   let failures = 2
   let asked = 0
@@ -18,20 +18,20 @@ t.test('an entry is answered when it is settled, and written once however often 
   t.same(await cluster.entries(), [1])
 })
 
-t.test('what cannot be settled is in force here, and is answered as open', async (t) => {
+t.test('an entry that cannot be settled is in force here, and is answered as open', async (t) => {
   const cluster = await MemoryCluster.form(t)
   const settle = () => Promise.reject(new EtcdError('unreachable', 'it refuses connections'))
   const node = await cluster.node('node-1', { settle })
   const error = await node.log.append(staged('a', 1), 0).catch((refusal: unknown) => refusal)
   t.match(error, { code: 'NO_QUORUM', message: /Whether the change was written is not known/ })
-  t.match(error, { details: { headers: undefined } }, 'no client sends it again by itself')
+  t.match(error, { details: { headers: undefined } }, 'no client repeats it automatically')
   t.same(await cluster.entries(), [1])
-  // Nobody waits for the fold of what was not answered.
+  // An unanswered entry is folded without a wait.
   while (valueOn(node, 'a') === undefined) await nextTurn()
   t.equal(valueOn(node, 'a'), 1)
 })
 
-t.test('what must not be written now leaves no trace', async (t) => {
+t.test('an entry that must not be written now leaves no trace', async (t) => {
   const cluster = await MemoryCluster.form(t)
   const admits = async () => {
     throw new ApiError('NOT_SUPPORTED', 'not yet')

@@ -18,26 +18,26 @@ const ENTRIES = {
 } as unknown as { readonly [Op in Entry['op']]: Extract<Entry, { op: Op }> }
 
 for (const [op, entry] of Object.entries(ENTRIES)) {
-  t.test(`${op} comes back as it was`, async (t) => {
+  t.test(`${op} is read back unchanged`, async (t) => {
     const envelope = envelopeOf('id-1', 'node-1', AT, entry)
     t.same(envelope, { v: 1, id: 'id-1', node: 'node-1', at: AT, entry })
     t.same(decodeEnvelope(encodeEnvelope(envelope)), envelope)
   })
 }
 
-t.test('another version is not known, whatever it holds', async (t) => {
+t.test('another version is unknown, whatever it holds', async (t) => {
   const refusal = new UnknownEntryError('it has version 2, and this node knows 1')
   const newer = [{ ...envelopeOf('x', 'n', AT, ENTRIES.thaw), v: 2 }, { v: 2 }]
   for (const one of newer) t.throws(() => decodeEnvelope(Buffer.from(JSON.stringify(one))), refusal)
 })
 
-t.test('an operation that is not known', async (t) => {
+t.test('an unknown operation', async (t) => {
   const { entry, ...rest } = envelopeOf('x', 'n', AT, ENTRIES.thaw)
   const bytes = Buffer.from(JSON.stringify({ ...rest, entry: { ...entry, op: 'merge' } }))
   t.throws(() => decodeEnvelope(bytes), new UnknownEntryError('this node does not know the operation merge'))
 })
 
-t.test('what a patch takes away is taken away everywhere', async (t) => {
+t.test('fields that a patch removes are removed everywhere', async (t) => {
   const entry = { ...ENTRIES.amend, patch: { name: 'new', secondFactor: undefined, deep: { gone: undefined } } }
   const found = decodeEnvelope(encodeEnvelope(envelopeOf('x', 'n', AT, entry))).entry
   t.strictSame(found, { ...entry, patch: { name: 'new', deep: {}, secondFactor: undefined } })

@@ -18,14 +18,14 @@ const KEYS = proofKeysOf(SECRET)
 const IDS = { tokenId: '0198c0de-0000-7000-8000-00000000000a', joinerId: 'joiner', memberId: 'member' }
 const SESSION: JoinSession = { ...IDS, exported: randomBytes(32) }
 
-/** Sessions that differ from `SESSION` in one thing. */
+/** Sessions that differ from `SESSION` in one field. */
 const OTHERS: readonly JoinSession[] = [
   { ...SESSION, exported: randomBytes(32) },
   { ...SESSION, tokenId: 'x' },
   { ...SESSION, joinerId: 'x' },
   { ...SESSION, memberId: 'x' },
   { ...SESSION, joinerId: 'member', memberId: 'joiner' },
-  // No id runs into the next.
+  // Adjacent ids are distinguished.
   { ...SESSION, joinerId: 'joinerm', memberId: 'ember' },
 ]
 
@@ -42,7 +42,7 @@ t.test('the proof is that of SCRAM (RFC 5802, section 3) with the session for it
   test.equal(KEYS.joinerKeyHash, storedKey.toString('base64url'))
 })
 
-t.test('a proof counts in its session, for its two nodes, and in its role', async (test) => {
+t.test('a proof is valid in its session, for its two nodes, and in its role', async (test) => {
   const [joiner, member] = [joinerProof(SECRET, SESSION), memberProof(KEYS, SESSION)]
   test.ok(isJoinerProof(KEYS, SESSION, joiner))
   test.ok(isMemberProof(SECRET, SESSION, member))
@@ -57,7 +57,7 @@ t.test('a proof counts in its session, for its two nodes, and in its role', asyn
   test.notOk(isMemberProof(SECRET, SESSION, memberProof(proofKeysOf(stranger), SESSION)))
 })
 
-t.test('what a member keeps makes no proof of a joiner', async (test) => {
+t.test('the data stored by a member makes no proof of a joiner', async (test) => {
   const kept = [KEYS.joinerKeyHash, KEYS.memberKey].map((text) => Buffer.from(text, 'base64url'))
   for (const one of kept) {
     test.notOk(isJoinerProof(KEYS, SESSION, joinerProof(one, SESSION)))
@@ -65,7 +65,7 @@ t.test('what a member keeps makes no proof of a joiner', async (test) => {
   }
 })
 
-t.test('changed proofs, and such of any length, are refused', async (test) => {
+t.test('changed proofs, and proofs of any other length, are refused', async (test) => {
   const [joiner, member] = [joinerProof(SECRET, SESSION), memberProof(KEYS, SESSION)]
   for (let bit = 0; bit < 256; bit += 1) {
     const flip = (proof: Buffer) =>
@@ -92,10 +92,10 @@ t.test('over TLS: both ends of one session agree', async (test) => {
   test.notOk(isJoinerProof(KEYS, joinSession(next.server, IDS), joinerProof(SECRET, atJoiner)), 'replayed later')
 })
 
-t.test('over TLS: who stands between two nodes cannot hand their proofs on', async (test) => {
+t.test('over TLS: a node in the middle cannot relay proofs', async (test) => {
   const [authority, attacker] = [await newAuthority(), await newAuthority()]
   const member = mutual(await newNode(authority), authority)
-  // The joiner talks to the attacker, who talks to the member; the worst case is that he has a key of a member.
+  // The joiner connects to the attacker, who connects to the member; in the worst case he has a key of a member.
   for (const shown of [mutual(await newNode(attacker), attacker), member]) {
     const near = await connected(test, shown)
     const far = await connected(test, member)
@@ -103,7 +103,7 @@ t.test('over TLS: who stands between two nodes cannot hand their proofs on', asy
     test.notOk(isJoinerProof(KEYS, joinSession(far.server, IDS), proof), 'the relayed proof of the joiner')
     const answer = memberProof(KEYS, joinSession(far.server, IDS))
     test.notOk(isMemberProof(SECRET, joinSession(near.client, IDS), answer), 'the relayed proof of the member')
-    // What he could not do is nothing but hand on: each proof is good at the end where it was made.
+    // Only relaying fails: each proof is valid at the end where it was made.
     test.ok(isJoinerProof(KEYS, joinSession(near.server, IDS), proof))
   }
 })

@@ -29,7 +29,7 @@ const sessionOf = (tokenId: string, joinerId = 'joiner'): JoinSession => ({
   exported: randomBytes(32),
 })
 
-/** As it comes back from the store. */
+/** The same after storing and reading it. */
 const again = (kept: StoredJoinToken) => JSON.parse(JSON.stringify(kept)) as StoredJoinToken
 
 function problemOf(text: string): JoinTokenProblem | undefined {
@@ -42,7 +42,7 @@ function problemOf(text: string): JoinTokenProblem | undefined {
   }
 }
 
-t.test('a token is a text with its parts, and read again', async (test) => {
+t.test('a token is a text with its parts, and is read back', async (test) => {
   const text = token.toText()
   test.match(
     text,
@@ -80,7 +80,7 @@ t.test('each wrong part has its own reason', async (test) => {
     [`fj1.${ID}.${SECRET.slice(1)}=.${PIN}.${at}`, 'SECRET_ENCODING'],
     [`fj1.${ID}.+${SECRET.slice(1)}.${PIN}.${at}`, 'SECRET_ENCODING'],
     [`fj1.${ID}.${SECRET.slice(1)} .${PIN}.${at}`, 'SECRET_ENCODING'],
-    // Decodes to 32 bytes, but is not how they are written.
+    // Decodes to 32 bytes, but in a non-canonical form.
     [`fj1.${ID}.${'A'.repeat(42)}B.${PIN}.${at}`, 'SECRET_ENCODING'],
     [`fj1.${ID}.${SECRET}.${PIN.slice(2)}.${at}`, 'PIN_LENGTH'],
     [`fj1.${ID}.${SECRET}.${PIN.slice(1)}/.${at}`, 'PIN_ENCODING'],
@@ -124,7 +124,7 @@ t.test('addresses are HOST:PORT, with brackets around IPv6', async (test) => {
   test.throws(() => JoinToken.create('pin', ADDRESSES), { code: 'PIN_LENGTH' })
 })
 
-t.test('any text is a token or refused with a reason that holds nothing of it', async () => {
+t.test('any text is a token or refused with a reason that reveals nothing of it', async () => {
   const mutated = fc
     .tuple(fc.nat(token.toText().length - 1), fc.string({ maxLength: 3 }), fc.nat(3))
     .map(([at, put, cut]) => `${token.toText().slice(0, at)}${put}${token.toText().slice(at + cut)}`)
@@ -142,7 +142,7 @@ t.test('any text is a token or refused with a reason that holds nothing of it', 
   )
 })
 
-t.test('a token is used once, while it is valid, by who knows the secret', async (test) => {
+t.test('a token is used once, while it is valid, with its secret', async (test) => {
   const kept = token.stored('witness', 3_600_000, NOW_MS)
   test.match(kept, { id: token.id, role: 'witness', expiresAt_ms: NOW_MS + 3_600_000, usedBy: undefined })
   const session = sessionOf(token.id)
@@ -162,7 +162,7 @@ t.test('a token is used once, while it is valid, by who knows the secret', async
   const refused = (redeeming: Redeeming, stored = kept, now_ms = NOW_MS) => {
     test.match(redeem(stored, redeeming, now_ms), { refusal: 'WRONG_PROOF' })
   }
-  test.comment('another secret, which is told no more; another session; another node; another token')
+  test.comment('another secret, without further explanation; another session; another node; another token')
   refused({ ...shown, proof: other.prove(session) })
   refused({ ...shown, proof: other.prove(session) }, used, NOW_MS + TOKEN_VALID_MAX)
   refused({ ...shown, session: sessionOf(token.id) })
@@ -180,10 +180,10 @@ t.test('the node that has used a token may come again while it is valid, with th
   const first = redeemed(kept, KEYS)
   const used = again('used' in first ? first.used : kept)
   test.same(redeemed(used, KEYS), { used })
-  test.match(redeemed(used, 'other keys'), { refusal: 'TOKEN_USED' }, 'who only knows its id')
+  test.match(redeemed(used, 'other keys'), { refusal: 'TOKEN_USED' }, 'a client that only knows its id')
   test.match(redeemed(used, KEYS, NOW_MS + 3_600_000), { refusal: 'TOKEN_EXPIRED' })
   const { usedWith: _, ...older } = used
-  test.match(redeemed(older, KEYS), { refusal: 'TOKEN_USED' }, 'by keys that nobody knows')
+  test.match(redeemed(older, KEYS), { refusal: 'TOKEN_USED' }, 'by unknown keys')
 })
 
 t.test('a token is valid for a day at most', async (test) => {
@@ -193,7 +193,7 @@ t.test('a token is valid for a day at most', async (test) => {
   }
 })
 
-t.test('the secret is in nothing that is kept or printed', async (test) => {
+t.test('the secret is in nothing that is stored or printed', async (test) => {
   const kept = token.stored('node', 1000, NOW_MS)
   const session = sessionOf(token.id)
   const refusal = redeem(kept, { session, proof: randomBytes(32), keys: KEYS }, NOW_MS)

@@ -4,7 +4,7 @@ import { keyIn, keyNotice } from '../../../src/cluster/key-notice.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
 import { spkiOf } from '../../fixtures/cluster-in-memory.ts'
 
-t.test('a new key is for those whom it was made for', async (t) => {
+t.test('only its recipients can read a new key', async (t) => {
   const [lb1, lb2, removed] = [await newNodeRequest(), await newNodeRequest(), await newNodeRequest()]
   const key = newClusterKey()
   const recipients = [

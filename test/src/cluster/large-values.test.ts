@@ -45,7 +45,7 @@ for (const [size, parts] of [
       await partsIn(one),
       Array.from({ length: parts }, (_, part) => partName(POSITION, ID, part)),
     )
-    t.ok(sealed.length < 65 * KIB, 'what stands in its place is small')
+    t.ok(sealed.length < 65 * KIB, 'the value that replaces it is small')
     t.ok((await one.values.opened(NAME, sealed, POSITION)).equals(value))
   })
 }
@@ -58,21 +58,21 @@ async function inParts(t: Test) {
   return { ...one, value, sealed }
 }
 
-t.test('parts are there before the value is answered', async (t) => {
+t.test('parts are written before the value is answered', async (t) => {
   const one = begun()
   one.etcd.fault = ({ key }) => (key.endsWith('/0001') ? 'unreachable' : undefined)
   t.equal((await errorOf(one.values.sealed(NAME, randomBytes(600 * KIB), POSITION, ID))).kind, 'unreachable')
   t.same(await partsIn(one), [partName(POSITION, ID, 0)])
 })
 
-t.test('bulk is deflated', async (t) => {
+t.test('large values are deflated', async (t) => {
   const one = begun()
   await one.values.sealed(NAME, Buffer.alloc(256 * KIB, 'a'), POSITION, ID)
   const { kvs } = await one.etcd.range({ prefix: '/f/part/' })
   t.ok((kvs[0]?.value.length ?? Infinity) < 2 * KIB)
 })
 
-t.test('a member that is behind is not the last that is asked', async (t) => {
+t.test('after a member that lags, another one is asked', async (t) => {
   const one = await inParts(t)
   let asked = 0
   const range = one.etcd.range.bind(one.etcd)
@@ -85,14 +85,14 @@ t.test('a member that is behind is not the last that is asked', async (t) => {
   t.equal(asked, 6)
 })
 
-t.test('a part that is gone is told as such', async (t) => {
+t.test('a missing part is reported as such', async (t) => {
   const one = await inParts(t)
   await one.etcd.delete({ key: partName(POSITION, ID, 2) })
   const error = await refusal(one.values.opened(NAME, one.sealed, POSITION))
   t.ok(error instanceof MissingPartError, String(error))
 })
 
-t.test('parts of another value do not pass for those that were written', async (t) => {
+t.test('parts of another value are not accepted', async (t) => {
   const one = await inParts(t)
   const [place, keys] = [partName(POSITION, ID, 0), clusterKeys()]
   await one.etcd.put(place, keys.seal(place, randomBytes(256 * KIB)))
@@ -108,7 +108,7 @@ t.test('a part in the place of another does not open', async (t) => {
   t.ok(error instanceof SealingError && error.code === 'NOT_AUTHENTIC', String(error))
 })
 
-t.test('a value opens under its own name only, and with the key of its cluster', async (t) => {
+t.test('a value opens only under its own name, and with the key of its cluster', async (t) => {
   const one = begun()
   const sealed = await one.values.sealed(NAME, Buffer.from('secret'), POSITION, ID)
   t.notOk(Buffer.from(sealed).includes('secret'))
@@ -117,7 +117,7 @@ t.test('a value opens under its own name only, and with the key of its cluster',
   await t.rejects(others.opened(NAME, sealed, POSITION), { code: 'KEY_UNKNOWN' })
 })
 
-t.test('of a value that is forgotten nothing is left, and of others everything', async (t) => {
+t.test('of a deleted value nothing is left, and of others everything', async (t) => {
   const one = await inParts(t)
   const other = randomBytes(100 * KIB)
   const sealed = await one.values.sealed(NAME, other, POSITION, 'id-2')
@@ -126,7 +126,7 @@ t.test('of a value that is forgotten nothing is left, and of others everything',
   t.ok((await one.values.opened(NAME, sealed, POSITION)).equals(other))
 })
 
-t.test('a key that is not there is looked for once', async (t) => {
+t.test('a missing key is looked up once', async (t) => {
   const etcd = new EtcdInMemory().client()
   const [keys, young] = [clusterKeys(), newClusterKey()]
   const sealed = await new LargeValues(etcd, new ClusterKeys(keys.clusterId, [young])).sealed(

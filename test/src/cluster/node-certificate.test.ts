@@ -13,7 +13,7 @@ import { connected, newAuthority, newNode } from '../../fixtures/cluster-authori
 
 const DAY_MS = 86_400_000
 
-/** The certificate that a server shows to somebody who believes nothing yet. */
+/** Returns the certificate of a server to a client that does not trust anything yet. */
 async function shownBy(test: Parameters<typeof connected>[0], cert: string, key: string): Promise<X509Certificate> {
   const { client } = await connected(test, { cert, key })
   const shown = client.getPeerX509Certificate()
@@ -21,7 +21,7 @@ async function shownBy(test: Parameters<typeof connected>[0], cert: string, key:
   return shown
 }
 
-t.test('a certificate says its node, serial, times and pin, in PEM and DER', async (test) => {
+t.test('a certificate has its node, serial, times and pin, in PEM and DER', async (test) => {
   const authority = await newAuthority()
   const { cert } = await newNode(authority, { nodeId: 'node-7' })
   const read = readNodeCertificate(cert)
@@ -34,7 +34,7 @@ t.test('a certificate says its node, serial, times and pin, in PEM and DER', asy
   test.same(readNodeCertificate(parsed), read)
 })
 
-t.test('the pin is that of openssl, and stays when a certificate is renewed with its key', async (test) => {
+t.test('the pin matches openssl, and stays when a certificate is renewed with its key', async (test) => {
   const authority = await newAuthority()
   const { request } = await newNodeRequest()
   const issued = async () => await authority.issue(request, { nodeId: 'n', addresses: [] }, Date.now())
@@ -53,14 +53,14 @@ t.test('the pin is that of openssl, and stays when a certificate is renewed with
   }
 })
 
-t.test('a certificate is due from thirty days before its end on', async (test) => {
+t.test('a certificate is due from thirty days before its expiry', async (test) => {
   const notAfter_ms = Date.UTC(2030, 0, 31)
   test.notOk(isDue({ notAfter_ms }, Date.UTC(2029, 11, 31, 23, 59, 59)))
   test.ok(isDue({ notAfter_ms }, Date.UTC(2030, 0, 1)))
   test.ok(isDue({ notAfter_ms }, Date.UTC(2031, 0, 1)))
 })
 
-t.test('what is no certificate of a node is refused', async (test) => {
+t.test('anything but a certificate of a node is refused', async (test) => {
   const { certificate } = await newAuthority()
   for (const text of ['', 'x', Buffer.alloc(10), certificate]) {
     test.throws(() => readNodeCertificate(text), CertificateError)
@@ -92,7 +92,7 @@ t.test('names that only look like one node are refused', async (test) => {
   }
 })
 
-t.test('a node that knows the pin only finds the authority in what a member shows', async (test) => {
+t.test('a node that only knows the pin finds the authority among the presented certificates', async (test) => {
   const [authority, other] = [await newAuthority(), await newAuthority()]
   const node = await newNode(authority)
   const now_ms = Date.now()
@@ -103,12 +103,12 @@ t.test('a node that knows the pin only finds the authority in what a member show
   test.equal(pinnedAuthority(shown, authority.pin, now_ms + 366 * DAY_MS), undefined, 'too late')
   test.equal(pinnedAuthority(shown, authority.pin, now_ms - 366 * DAY_MS), undefined, 'too early')
   const alone = await shownBy(test, node.cert, node.key)
-  test.equal(pinnedAuthority(alone, authority.pin, now_ms), undefined, 'the authority was not shown')
+  test.equal(pinnedAuthority(alone, authority.pin, now_ms), undefined, 'the authority was not presented')
 })
 
-t.test('showing the right authority beside a certificate of another does not help', async (test) => {
+t.test("presenting the right authority beside another's certificate does not help", async (test) => {
   const [authority, attacker] = [await newAuthority(), await newAuthority()]
-  // Both authorities have the same name, as one of an attacker would.
+  // Both authorities have the same name, as an attacker would choose it.
   const stranger = await newNode(attacker)
   const shown = await shownBy(test, `${stranger.cert}${authority.certificate}`, stranger.key)
   test.equal(pinnedAuthority(shown, authority.pin, Date.now()), undefined)

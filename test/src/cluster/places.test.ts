@@ -17,7 +17,7 @@ const POSITION = fc.integer({ min: 0, max: 999_999_999_998 })
 const isIn = ({ from, before }: { readonly from: string; readonly before: string }, name: string) =>
   name >= from && name < before
 
-t.test('names are what other versions look for', async (t) => {
+t.test('names are those that other versions use', async (t) => {
   t.equal(GUARD, '/f/seq')
   t.equal(BASE, '/f/base')
   t.equal(logName(42), '/f/log/000000000042')
@@ -26,7 +26,7 @@ t.test('names are what other versions look for', async (t) => {
   t.same(partsOf(42, 'abc'), { prefix: '/f/part/000000000042/abc/' })
 })
 
-t.test('names of the log sort as their numbers, and tell them', async () => {
+t.test('names of the log sort as their numbers, and contain them', async () => {
   fc.assert(
     fc.property(POSITION, POSITION, (a, b) => {
       if (positionOf(logName(a)) !== a) return false
@@ -35,7 +35,7 @@ t.test('names of the log sort as their numbers, and tell them', async () => {
   )
 })
 
-t.test('what is old is one span, and what is young is not in it', async () => {
+t.test('old names are one span, without young ones', async () => {
   fc.assert(
     fc.property(POSITION, POSITION, fc.string(), (position, up, id) => {
       const isOld = position <= up
@@ -50,7 +50,7 @@ t.test('the span of the log has all entries and nothing else', async (t) => {
   for (const name of [GUARD, BASE, partName(1, 'a', 0)]) t.notOk(isIn(LOG_SPAN, name), name)
 })
 
-t.test('a name that is none of an entry is refused', async (t) => {
+t.test('a name that is not that of an entry is refused', async (t) => {
   for (const name of ['', GUARD, '/f/log/', '/f/log/1', `${logName(1)}0`, '/f/log/00000000001x', '/f/lo/000000000001'])
     t.throws(() => positionOf(name), TypeError, name)
 })

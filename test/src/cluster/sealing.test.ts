@@ -41,7 +41,7 @@ const values = fc
   .map(([size, isRandom]) => (isRandom ? randomBytes(size) : Buffer.alloc(size, '{"name":"web","weight":100},')))
 const names = fc.string({ maxLength: 40 })
 
-t.test('what was sealed opens in its place: 0 bytes to 1 MiB, deflated or not', async () => {
+t.test('a sealed value opens in its place: 0 bytes to 1 MiB, deflated or not', async () => {
   fc.assert(
     fc.property(values, names, fc.boolean(), (value, name, deflate) =>
       keys.open(name, keys.seal(name, value, { deflate })).equals(value),
@@ -50,7 +50,7 @@ t.test('what was sealed opens in its place: 0 bytes to 1 MiB, deflated or not', 
   )
 })
 
-t.test('what an earlier version has sealed opens', async (test) => {
+t.test('a value sealed by an earlier version opens', async (test) => {
   const key = Buffer.alloc(32, 7).toString('base64url')
   const held = new ClusterKeys('cluster', [{ keyId: '0011223344556677', key, seals: 0 }])
   const plain =
@@ -75,7 +75,7 @@ t.test('every flipped bit is refused', async (test) => {
   }
 })
 
-t.test('a value that is cut off, lengthened or empty is refused', async (test) => {
+t.test('a value that is truncated, extended or empty is refused', async (test) => {
   const sealed = keys.seal(NAME, Buffer.from('a value'))
   for (let length = 0; length < sealed.length; length += 1) {
     test.match(
@@ -134,7 +134,7 @@ t.test('a value belongs to its name, its sequence number and its cluster', async
     'NOT_AUTHENTIC',
     'the same key in another cluster',
   )
-  // A cluster's id does not run into the name.
+  // Cluster id and name are distinguished.
   const [one, other] = [new ClusterKeys('ab', [stored]), new ClusterKeys('a', [stored])]
   test.equal(
     problemOf(() => other.open('bc', one.seal('c', Buffer.from('x')))),
@@ -152,7 +152,7 @@ t.test('a value belongs to its name, its sequence number and its cluster', async
   )
 })
 
-t.test('the newest key seals, all open, until one is taken away', async (test) => {
+t.test('the newest key seals, all open, until one is removed', async (test) => {
   const [first, second] = [newClusterKey(), newClusterKey()]
   const held = new ClusterKeys(CLUSTER, [first])
   const old = held.seal(NAME, Buffer.from('old'))
@@ -177,7 +177,7 @@ t.test('the newest key seals, all open, until one is taken away', async (test) =
   test.equal(held.open(NAME, young).toString(), 'young')
 })
 
-t.test('seals of a key are counted: it is due, then spent', async (test) => {
+t.test('seals of a key are counted: it becomes due, then spent', async (test) => {
   const held = new ClusterKeys(CLUSTER, [{ ...newClusterKey(), seals: SEALS_DUE - 1 }])
   test.notOk(held.isRotationDue)
   held.seal(NAME, Buffer.alloc(0))
@@ -211,7 +211,7 @@ t.test('sizes are bounded on both sides', async (test) => {
   test.equal(keys.open(NAME, largest).length, VALUE_BYTES_MAX)
 })
 
-t.test('a value that does not inflate, or to too much, is refused although it is authentic', async (test) => {
+t.test('a value that does not inflate, or too far, is refused although it is authentic', async (test) => {
   const stored = newClusterKey()
   const held = new ClusterKeys(CLUSTER, [stored])
   const sealedBy = (text: Uint8Array) => {
@@ -233,14 +233,14 @@ t.test('a value that does not inflate, or to too much, is refused although it is
   )
 })
 
-t.test('what does not deflate is kept as it is', async (test) => {
+t.test('an incompressible value is stored as it is', async (test) => {
   const value = randomBytes(1000)
   const sealed = keys.seal(NAME, value, { deflate: true })
   test.equal(sealed.length, 38 + value.length)
   test.same(keys.open(NAME, sealed), value)
 })
 
-t.test('keys and values stand in no error and in nothing that is printed', async (test) => {
+t.test('keys and values are in no error and in nothing that is printed', async (test) => {
   const [stored] = keys.stored()
   const secret = stored?.key ?? ''
   const printed = [JSON.stringify(keys), inspect(keys, { depth: 9, showHidden: true })]
@@ -260,7 +260,7 @@ t.test('keys and values stand in no error and in nothing that is printed', async
   }
 })
 
-t.test('keys that are none are refused', async (test) => {
+t.test('invalid keys are refused', async (test) => {
   const key = newClusterKey()
   test.not(key.key, newClusterKey().key)
   const refused = [
@@ -286,7 +286,7 @@ function problemMessage(make: () => unknown): string {
   }
 }
 
-t.test('a key that is held opens, and seals when it is used', (test) => {
+t.test('a held key opens, and seals when it is used', (test) => {
   const [first, second] = [newClusterKey(), newClusterKey()]
   const held = new ClusterKeys(CLUSTER, [first])
   const young = new ClusterKeys(CLUSTER, [second]).seal(NAME, Buffer.from('young'))
@@ -301,7 +301,7 @@ t.test('a key that is held opens, and seals when it is used', (test) => {
   test.same(
     held.stored().map(({ keyId }) => keyId),
     [second.keyId, first.keyId],
-    'the one that seals stands last',
+    'the sealing key is last',
   )
   test.same([held.has(second.keyId), held.has('00')], [true, false])
   test.end()

@@ -16,7 +16,7 @@ const driver = (name: string): Driver => ({
 const failure = { ok: false, failedStep: 0, why: 'do it', output: 'no', missing: false, undone: true } as const
 const parts = { drivers: [driver('a')], nodeId: 'n' }
 
-t.test('a missing program is 501, a checker’s verdict 422, a failed step 502', async (test) => {
+t.test('a missing program is 501, a refused check 422, a failed step 502', async (test) => {
   const refusal = (more: object) => planRefusal({ ...failure, kind: 'run', ...more }, viewOf({}), parts)
   test.equal(refusal({ missing: true, kind: 'check' }).code, 'NOT_SUPPORTED')
   const judged = refusal({ kind: 'check' })
@@ -26,11 +26,11 @@ t.test('a missing program is 501, a checker’s verdict 422, a failed step 502',
     code: 'APPLY_PARTIAL',
     details: { data: { nodes: [{ nodeId: 'n', ok: false, step: 'do it', output: 'no' }] } },
   })
-  test.equal(refusal({}).details.errors, undefined, 'nobody is blamed for a step that failed')
+  test.equal(refusal({}).details.errors, undefined, 'no record is blamed for a failed step')
   test.match(refusal({ kind: 'unit' }).details.errors, [{ field: 'ipRoutes.r1' }])
 })
 
-t.test('problems without a record still say what is wrong', async (test) => {
+t.test('problems without a record still have a message', async (test) => {
   const error = configInvalid([{ section: undefined, id: undefined, field: undefined, message: 'bad' }], 'out')
   test.match(error, { code: 'CONFIG_INVALID', message: /bad/, details: { data: { output: 'out' } } })
 })

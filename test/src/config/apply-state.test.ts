@@ -6,7 +6,7 @@ import { promoteIn } from '../../fixtures/entries.ts'
 
 const HEADER = { applyId: 'x', by: 'ann@corp.example', at: '2026-01-02T03:04:05.000Z', comment: 'a word' }
 
-t.test('idle tells what was applied last, waiting for how long, applying what is being made', async (test) => {
+t.test('idle has the last apply, waiting the remaining time, applying the changes', async (test) => {
   const { store, edit } = configFixture(test)
   const clock = manualClock()
   const none = { by: null, comment: '', startedAt: null, confirmBy: null, secondsLeft: null }
@@ -23,7 +23,7 @@ t.test('idle tells what was applied last, waiting for how long, applying what is
   const made = { revision: 1, by: HEADER.by, comment: 'a word', startedAt: HEADER.at }
   clock.advance(10_001)
   const waiting = { state: 'waiting', ...made, confirmBy: unconfirmed.confirmBy, secondsLeft: 20 }
-  test.same(applyState(store, clock, undefined), waiting, 'in whole seconds, the last one is not over')
+  test.same(applyState(store, clock, undefined), waiting, 'in whole seconds, the last of which is not over')
   test.equal(
     applyState(store, { ...clock, bootId: 'another' }, undefined).secondsLeft,
     0,

@@ -100,7 +100,7 @@ function machine() {
   }
 }
 
-/** Of one record only. Without it there is nothing to do, whatever is on the machine: so are most settings. */
+/** Depends on one record. Without it there is nothing to do, whatever is on the machine, as for most settings. */
 const CLOCK: Driver = {
   ...namesDriver(),
   name: 'clocks',
@@ -140,7 +140,7 @@ function fixture(test: Test, problems: readonly Problem[] = [], others: readonly
   return { ...config, host, engine, apply, add, promoted, told }
 }
 
-t.test('an apply makes the candidate running, keeps the revision and tells what changed', async (test) => {
+t.test('an apply makes the candidate running, stores the revision and reports the changes', async (test) => {
   const { add, apply, store, host, promoted } = fixture(test)
   await add('a')
   const applied = await apply()
@@ -153,7 +153,7 @@ t.test('an apply makes the candidate running, keeps the revision and tells what 
   test.match(store.revisions(1), [{ revision: 1, by: 'tester', comment: 'why' }])
 })
 
-t.test('what came of each apply is told', async (test) => {
+t.test('the result of each apply is reported', async (test) => {
   const { add, apply, engine, host, told } = fixture(test)
   await add('a')
   await apply()
@@ -227,7 +227,7 @@ t.test('a step that fails: APPLY_PARTIAL names node and step', async (test) => {
   test.equal(store.journal(), undefined)
 })
 
-t.test('of a store that fails while it keeps the new configuration, the first word is told', async (test) => {
+t.test('when the store fails to save the new configuration, the first error is reported', async (test) => {
   const { store, host, add } = fixture(test)
   await add('a')
   const reason = 'the disk failed'
@@ -277,7 +277,7 @@ for (const [what, next] of [
   ['another apply', async ({ add, apply }: ReturnType<typeof fixture>) => (await add('b'), apply())],
   ['a restart', ({ apply }: ReturnType<typeof fixture>) => apply('restart')],
 ] as const)
-  t.test(`what an apply has left in doubt is in doubt after ${what}, too`, async (test) => {
+  t.test(`doubt left by an apply remains after ${what}`, async (test) => {
     const it = fixture(test, [], [CLOCK])
     const { add, apply, edit, host, store, engine } = it
     await add('clock')
@@ -289,7 +289,7 @@ for (const [what, next] of [
     await next(it)
     test.same(store.journal(), left)
 
-    test.comment('and so it is when that one fails as well')
+    test.comment('and also when that one fails as well')
     await edit((draft) => draft.section('realServers').create(realServer('c')))
     host.fail({ undone: false }, { undone: false })
     await refuses(test, 'APPLY_PARTIAL', apply())
@@ -330,7 +330,7 @@ t.test('an apply waits for the daemon’s own maintenance instead of being refus
   test.equal(store.revision, 1)
 })
 
-t.test('what is staged during an apply stays pending and is not applied', async (test) => {
+t.test('changes staged during an apply stay pending and are not applied', async (test) => {
   const { add, apply, host, store } = fixture(test)
   await add('a')
   const release = host.hold()
@@ -345,7 +345,7 @@ t.test('what is staged during an apply stays pending and is not applied', async 
   )
 })
 
-t.test('what is taken back during an apply stays a change, and a frozen change cannot be discarded', async (test) => {
+t.test('a change reverted during an apply stays a change, and a frozen change cannot be discarded', async (test) => {
   const { add, apply, edit, host, store } = fixture(test)
   await add('a')
   await add('b')
@@ -369,7 +369,7 @@ t.test('what is taken back during an apply stays a change, and a frozen change c
   )
   release()
   await running
-  test.equal(host.file(), 'a=7 b=100 new=100', 'what was frozen runs')
+  test.equal(host.file(), 'a=7 b=100 new=100', 'the frozen changes run')
   test.same(
     store
       .changes()
@@ -378,13 +378,13 @@ t.test('what is taken back during an apply stays a change, and a frozen change c
       ['a', 100],
       ['new', 'removed'],
     ],
-    'what was answered during the apply is pending',
+    'changes answered during the apply are pending',
   )
   await apply()
   test.equal(host.file(), 'a=100 b=100')
 })
 
-t.test('after an apply that failed, what was taken back during it is no change any more', async (test) => {
+t.test('after a failed apply, a change reverted during it is no longer a change', async (test) => {
   const { add, apply, edit, host, store } = fixture(test)
   await add('a')
   const release = host.hold()
@@ -456,7 +456,7 @@ t.test('random sequences of edits and applies end as applying the final configur
   }
 })
 
-t.test('what is staged while an apply takes turns is not part of it', async (test) => {
+t.test('changes staged while an apply takes turns are not part of it', async (test) => {
   const { add, apply, store, host, edit } = fixture(test)
   await add('a')
   await apply()

@@ -47,7 +47,7 @@ function fixture(test: Test, problems: { list: readonly string[] } = { list: [] 
   return { ...config, clock, transactions, engine, apply, applying, others, asked, within, running }
 }
 
-t.test('its edits run, its author is kept, and what others have pending stays pending', async (test) => {
+t.test('its edits run, its author is kept, and changes of others stay pending', async (test) => {
   const { store, edit, promote, transactions, within, apply, running } = fixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a', { weight: 1 })))
   await promote()
@@ -60,7 +60,7 @@ t.test('its edits run, its author is kept, and what others have pending stays pe
   })
   test.match(await apply(id), { revision: 2 })
   test.match(running('a')?.value, { weight: 7 })
-  test.ok((running('a')?.revision ?? 0) > before, 'whoever read it before must notice')
+  test.ok((running('a')?.revision ?? 0) > before, 'an earlier reader must notice')
   test.match(running('b')?.value, { id: 'b' })
   test.match(store.changes(), [{ key: 'other' }])
   test.same(transactions.list(), [])
@@ -105,23 +105,20 @@ t.test('DEPENDS_ON_PENDING: for one of its records, or for one that it refers to
   }
 })
 
-t.test(
-  'while it is being applied nobody edits in it; an edit that was begun before goes live as well',
-  async (test) => {
-    const { transactions, within, apply, running } = fixture(test)
-    const { id } = await transactions.begin(ANNA)
-    await within(id, (draft) => draft.section('realServers').create(realServer('a')))
-    const late = within(id, (draft) => draft.section('realServers').create(realServer('b')))
-    const under = apply(id)
-    await refuses(test, 'APPLY_IN_PROGRESS', () => transactions.join(id, ANNA))
-    await refuses(test, 'APPLY_IN_PROGRESS', () => transactions.end(id))
-    const [edited] = await Promise.allSettled([late, under])
-    test.equal(running('b') !== undefined, edited.status === 'fulfilled', 'kept when it was answered')
-    test.ok(running('a'))
-  },
-)
+t.test('during the apply no edits are made in it; an edit begun before goes live as well', async (test) => {
+  const { transactions, within, apply, running } = fixture(test)
+  const { id } = await transactions.begin(ANNA)
+  await within(id, (draft) => draft.section('realServers').create(realServer('a')))
+  const late = within(id, (draft) => draft.section('realServers').create(realServer('b')))
+  const under = apply(id)
+  await refuses(test, 'APPLY_IN_PROGRESS', () => transactions.join(id, ANNA))
+  await refuses(test, 'APPLY_IN_PROGRESS', () => transactions.end(id))
+  const [edited] = await Promise.allSettled([late, under])
+  test.equal(running('b') !== undefined, edited.status === 'fulfilled', 'kept if it was answered')
+  test.ok(running('a'))
+})
 
-t.test('what somebody stages meanwhile keeps what it wants, and takes over the rest', async (test) => {
+t.test('concurrent changes keep their own fields, and adopt the rest', async (test) => {
   const { edit, promote, transactions, within, apply, running, store } = fixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a', { weight: 1 })))
   await promote()
@@ -129,7 +126,7 @@ t.test('what somebody stages meanwhile keeps what it wants, and takes over the r
   await within(id, (draft) => draft.section('realServers').merge('a', { weight: 7 }))
   let edits: Promise<unknown> = Promise.resolve()
   const may = () => {
-    // Asked in the turn in which nobody edits: this edit comes right behind it.
+    // Asked in the turn without edits: this edit comes immediately afterwards.
     edits = edit((draft) => draft.section('realServers').merge('a', { name: 'renamed' }))
     return true
   }
@@ -139,7 +136,7 @@ t.test('what somebody stages meanwhile keeps what it wants, and takes over the r
   test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 7, name: 'renamed' })
 })
 
-t.test('one that nobody confirms is pending afterwards', async (test) => {
+t.test('an unconfirmed one is pending afterwards', async (test) => {
   const { transactions, within, apply, running, applying, store } = fixture(test)
   const { id } = await transactions.begin(ANNA)
   await within(id, (draft) => draft.section('realServers').create(realServer('a')))
@@ -150,7 +147,7 @@ t.test('one that nobody confirms is pending afterwards', async (test) => {
   test.match(store.changes(), [{ key: 'a', actor: ANNA.email }])
 })
 
-t.test('every node tells what came of the last apply there', async (test) => {
+t.test('every node reports its result of the last apply', async (test) => {
   const { edit, promote, clock, applying, others, asked } = fixture(test)
   test.same(await applying.nodes(), [{ nodeId: 'node-1', state: 'idle', revision: 0, outcome: 'applied' }])
   await edit((draft) => draft.section('realServers').create(realServer('a')))
@@ -161,11 +158,11 @@ t.test('every node tells what came of the last apply there', async (test) => {
     { nodeId: 'node-2', state: 'idle', revision: 0, outcome: 'missed' },
     { nodeId: 'node-3', state: 'unknown', revision: null, outcome: 'unknown' },
   ])
-  test.equal(asked.times, 2, 'behind a new revision they are asked at once')
+  test.equal(asked.times, 2, 'after a new revision they are asked at once')
   others.set('node-2', { state: 'idle', revision: 1 })
   clock.advance(249)
   await Promise.all(Array.from({ length: 100 }, () => applying.nodes()))
-  test.equal(asked.times, 2, 'however many poll')
+  test.equal(asked.times, 2, 'however many clients poll')
   clock.advance(1)
   test.match(await applying.nodes(), { 1: { revision: 1, outcome: 'applied' } })
 })

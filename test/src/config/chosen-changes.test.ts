@@ -14,7 +14,7 @@ function fixture(test: Test) {
   return { ...config, idOf, keys, other }
 }
 
-t.test('all, those that are named, or one’s own', async (test) => {
+t.test('all, the named ones, or one’s own', async (test) => {
   const { store, edit, other, idOf, keys } = fixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await other((draft) => draft.section('realServers').create(realServer('b')))
@@ -26,7 +26,7 @@ t.test('all, those that are named, or one’s own', async (test) => {
   test.match(error.details.errors, [{ field: 'changes.1', code: 'NOT_FOUND' }])
 })
 
-t.test('who lacks the right for one of them is told which, and how to go on', async (test) => {
+t.test('a caller without the right for one of them is told which, and how to proceed', async (test) => {
   const { store, edit, idOf, keys } = fixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await edit((draft) => draft.section('groups').create({ id: 'g', name: 'g', roles: [] }))
@@ -37,7 +37,7 @@ t.test('who lacks the right for one of them is told which, and how to go on', as
   test.same(keys(chosenChanges(store, { changes: [idOf('a')] }, { ...ME, may })), ['a'])
 })
 
-t.test('what is chosen names everything that it needs, step by step, and nothing more', async (test) => {
+t.test('a refused choice names all changes that it needs, step by step, and no more', async (test) => {
   const { store, edit, idOf } = fixture(test)
   const draftOf = (id: string) => edit((draft) => draft.section('realServers').create(realServer(id)))
   await draftOf('a')
@@ -49,29 +49,26 @@ t.test('what is chosen names everything that it needs, step by step, and nothing
   test.equal(chosenChanges(store, { changes: [idOf('b'), idOf('a')] }, ME).size, 2)
 })
 
-t.test(
-  'a deletion needs the change that lets go of the record, and a name the change that gives it up',
-  async (test) => {
-    const { store, edit, promote, idOf } = fixture(test)
-    await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'one' })))
-    await edit((draft) => draft.section('realServers').create(realServer('c')))
-    await edit((draft) => draft.section('l7Backends').create(backend('b', ['c'])))
-    await promote()
-    await edit((draft) => draft.section('l7Backends').merge('b', { reals: [] }))
-    await edit((draft) => draft.section('realServers').remove('c'))
-    await edit((draft) => draft.section('realServers').merge('a', { name: 'two' }))
-    await edit((draft) => draft.section('realServers').create(realServer('d', { name: 'ONE' })))
-    const needs = async (key: string) => {
-      const error = await refuses(test, 'DEPENDS_ON_PENDING', () => chosenChanges(store, { changes: [idOf(key)] }, ME))
-      return error.details.errors?.map(({ field }) => field)
-    }
-    test.same(await needs('c'), [idOf('b')])
-    test.same(await needs('d'), [idOf('a')])
-    test.equal(chosenChanges(store, { changes: [idOf('b')] }, ME).size, 1, 'the other way round nothing is needed')
-  },
-)
+t.test('a deletion needs the change that drops the reference, and a name the change that frees it', async (test) => {
+  const { store, edit, promote, idOf } = fixture(test)
+  await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'one' })))
+  await edit((draft) => draft.section('realServers').create(realServer('c')))
+  await edit((draft) => draft.section('l7Backends').create(backend('b', ['c'])))
+  await promote()
+  await edit((draft) => draft.section('l7Backends').merge('b', { reals: [] }))
+  await edit((draft) => draft.section('realServers').remove('c'))
+  await edit((draft) => draft.section('realServers').merge('a', { name: 'two' }))
+  await edit((draft) => draft.section('realServers').create(realServer('d', { name: 'ONE' })))
+  const needs = async (key: string) => {
+    const error = await refuses(test, 'DEPENDS_ON_PENDING', () => chosenChanges(store, { changes: [idOf(key)] }, ME))
+    return error.details.errors?.map(({ field }) => field)
+  }
+  test.same(await needs('c'), [idOf('b')])
+  test.same(await needs('d'), [idOf('a')])
+  test.equal(chosenChanges(store, { changes: [idOf('b')] }, ME).size, 1, 'the other way round nothing is needed')
+})
 
-t.test('changes of access go all together', async (test) => {
+t.test('changes of access are applied together', async (test) => {
   const { store, edit, other, idOf } = fixture(test)
   await edit((draft) => draft.section('users').create(user('u')))
   await other((draft) => draft.section('groups').create({ id: 'g', name: 'g', roles: [] }))
@@ -82,7 +79,7 @@ t.test('changes of access go all together', async (test) => {
   test.equal(chosenChanges(store, { changes: [idOf('a')] }, ME).size, 1)
 })
 
-t.test('a long chain of names is told in one look, and not in one for each name', async (test) => {
+t.test('a long chain of names is resolved in one look, and not in one for each name', async (test) => {
   const { store, edit, promote, idOf } = fixture(test)
   const COUNT = 40
   const ids = Array.from({ length: COUNT }, (_, n) => `s${String(n).padStart(2, '0')}`)

@@ -18,7 +18,7 @@ const records = (path: string, where: object, ...extra: readonly object[]) => [
   { path: `${path}/{id}`, methods: ['GET', 'PUT', 'DELETE'], where },
   ...extra,
 ]
-/** Rights over what acts on changes, which no area is about. */
+/** Rights to act on changes, to which no area applies. */
 const WHOLE = [
   { path: '/services/apply', methods: ['PUT'] },
   { path: '/services/pending', methods: ['GET', 'DELETE'] },
@@ -38,7 +38,7 @@ const done = (answer: Received) => {
   return answer.json.data
 }
 
-/** One appliance with one person, who holds no role; made once, as passwords are dear on purpose. */
+/** One appliance with one user without a role; created once, because passwords are deliberately expensive. */
 const site = (async () => {
   const made = await ownAppliance(t)
   const { call, appliance, login } = made
@@ -52,7 +52,7 @@ const site = (async () => {
 
 let roles = 0
 
-/** Her only role grants `entries`, beside two real servers and two backends of two teams. */
+/** Her only role grants `entries`; two teams have two real servers and two backends. */
 async function fixture(entries: readonly object[] = AREA) {
   const made = await site
   const { call, ann } = made
@@ -77,7 +77,7 @@ async function fixture(entries: readonly object[] = AREA) {
   return { ...made, shop, bank, shopBackend, bankBackend, role, roleId, names }
 }
 
-t.test('lists and reads show what is inside; the rest is not there', async (test) => {
+t.test('lists and reads show records inside; the others do not exist for her', async (test) => {
   const { as, shop, bank } = await fixture()
   const listed = await as('GET', RIPS)
   test.match(listed.json.data, [{ name: 'shop-1' }])
@@ -87,7 +87,7 @@ t.test('lists and reads show what is inside; the rest is not there', async (test
   test.match(await as('GET', `${RIPS}/${bank}`), MISSING)
 })
 
-t.test('every kind that has owners is listed, read and changed inside only', async (test) => {
+t.test('every kind with owners is listed, read and changed inside only', async (test) => {
   const [cert, key] = [certificateMaker(test).pair({ name: 'www.test' }), { names: ['in*', '198.51.100.*'] }]
   const kinds = (name: string, at: number, made: Readonly<Record<string, string>>) =>
     [
@@ -118,7 +118,7 @@ t.test('every kind that has owners is listed, read and changed inside only', asy
   for (const path of paths) {
     const [inside, outside] = made.map((ids) => ids[path] ?? '')
     const listed = await as('GET', path)
-    test.ok(listed.text.includes(String(inside)), `${path} lists what is inside`)
+    test.ok(listed.text.includes(String(inside)), `${path} lists the record inside`)
     test.notOk(listed.text.includes(String(outside)), `${path} lists nothing else`)
     test.equal((await as('GET', `${path}/${inside}`)).status, 200, path)
     test.match(await as('GET', `${path}/${outside}`), MISSING, path)
@@ -136,19 +136,16 @@ t.test('a new record lies inside', async (test) => {
   test.same(await names(), ['bank-1', 'shop-1', 'shop-2'])
 })
 
-t.test(
-  'a changed record lies inside before and after, so nothing is renamed out of an area or into it',
-  async (test) => {
-    const { as, shop, bank, names } = await fixture()
-    test.equal((await as('PUT', `${RIPS}/${shop}`, { body: { port: 81 } })).status, 200)
-    test.match(await as('PUT', `${RIPS}/${shop}`, { body: { port: 81, name: 'bank-9' } }), DENIED)
-    test.match(await as('PUT', `${RIPS}/${bank}`, { body: { port: 81, name: 'shop-9' } }), MISSING)
-    test.match(await as('PUT', `${RIPS}/${bank}`, { body: { port: 81 } }), MISSING)
-    test.same(await names(), ['bank-1', 'shop-1'])
-  },
-)
+t.test('a changed record lies inside before and after, so no rename crosses the border of an area', async (test) => {
+  const { as, shop, bank, names } = await fixture()
+  test.equal((await as('PUT', `${RIPS}/${shop}`, { body: { port: 81 } })).status, 200)
+  test.match(await as('PUT', `${RIPS}/${shop}`, { body: { port: 81, name: 'bank-9' } }), DENIED)
+  test.match(await as('PUT', `${RIPS}/${bank}`, { body: { port: 81, name: 'shop-9' } }), MISSING)
+  test.match(await as('PUT', `${RIPS}/${bank}`, { body: { port: 81 } }), MISSING)
+  test.same(await names(), ['bank-1', 'shop-1'])
+})
 
-t.test('who may read a record and not change it is told so', async (test) => {
+t.test('a user who may read a record but not change it is told so', async (test) => {
   const all = [
     { path: RIPS, methods: ['GET'] },
     { path: `${RIPS}/{id}`, methods: ['GET'] },
@@ -167,25 +164,22 @@ t.test('a deleted record lies inside', async (test) => {
   test.same(await names(), ['bank-1'])
 })
 
-t.test(
-  'moves of real servers are confined like changes, and so is the halt that a drain goes on with',
-  async (test) => {
-    const moves = ['drain', 'halt', 'online'].map((verb) => ({
-      path: `${RIPS}/{id}/${verb}`,
-      methods: ['PUT'],
-      where: WHERE,
-    }))
-    const { as, shop, bank } = await fixture([...moves, ...WHOLE])
-    for (const verb of ['halt', 'drain', 'online']) {
-      test.equal((await as('PUT', `${RIPS}/${shop}/${verb}`)).status, 200)
-      test.match(await as('PUT', `${RIPS}/${bank}/${verb}`), MISSING)
-    }
-    test.equal((await as('PUT', `${RIPS}/${shop}/drain?wait=1s&then=halt`)).status, 202)
-    test.match(await as('PUT', `${RIPS}/${bank}/drain?wait=1s&then=halt`), MISSING)
-  },
-)
+t.test('moves of real servers are confined like changes, and so is the halt after a drain', async (test) => {
+  const moves = ['drain', 'halt', 'online'].map((verb) => ({
+    path: `${RIPS}/{id}/${verb}`,
+    methods: ['PUT'],
+    where: WHERE,
+  }))
+  const { as, shop, bank } = await fixture([...moves, ...WHOLE])
+  for (const verb of ['halt', 'drain', 'online']) {
+    test.equal((await as('PUT', `${RIPS}/${shop}/${verb}`)).status, 200)
+    test.match(await as('PUT', `${RIPS}/${bank}/${verb}`), MISSING)
+  }
+  test.equal((await as('PUT', `${RIPS}/${shop}/drain?wait=1s&then=halt`)).status, 202)
+  test.match(await as('PUT', `${RIPS}/${bank}/drain?wait=1s&then=halt`), MISSING)
+})
 
-t.test('a record attaches only what its author may read, by id or by name', async (test) => {
+t.test('only readable records can be attached, by id or by name', async (test) => {
   const { as, shop, bank, shopBackend } = await fixture()
   const put = (ripId: unknown) =>
     as('PUT', `${BACKENDS}/${shopBackend}`, { body: { reals: [{ ripId: shop }, { ripId }] } })
@@ -196,7 +190,7 @@ t.test('a record attaches only what its author may read, by id or by name', asyn
   test.match(await as('POST', BACKENDS, { body: { name: 'shop-x', mode: 'http', reals: [{ ripId: bank }] } }), DENIED)
 })
 
-t.test('what somebody else attached stays, and is no reason to refuse another change', async (test) => {
+t.test('references attached by others stay, and block no other change', async (test) => {
   const { as, call, shop, bank, shopBackend } = await fixture()
   const reals = [{ ripId: shop }, { ripId: bank }]
   done(await call('PUT', `${BACKENDS}/${shopBackend}`, { body: { reals } }))
@@ -204,7 +198,7 @@ t.test('what somebody else attached stays, and is no reason to refuse another ch
   test.equal((await as('PUT', `${BACKENDS}/${shopBackend}`, { body: { balance: 'leastconn' } })).status, 200)
 })
 
-t.test('owners confine too: nobody gives a record away, or takes one', async (test) => {
+t.test('owners confine too: no record is given away, or taken', async (test) => {
   const { as, shop, call } = await fixture(records(RIPS, { owner: 'shop' }))
   test.match(await as('POST', RIPS, { body: real('x') }), DENIED)
   test.equal((await as('POST', RIPS, { body: real('x', { owner: 'shop' }) })).status, 201)
@@ -224,7 +218,7 @@ t.test('ids confine to these records, and to no new one', async (test) => {
   test.match(await as('POST', RIPS, { body: real('new') }), DENIED)
 })
 
-t.test('return=record answers a record that its maker may read, and makes no other', async (test) => {
+t.test('return=record returns a readable record, and otherwise creates none', async (test) => {
   const { as, names } = await fixture()
   test.match(await as('POST', `${RIPS}?return=record`, { body: real('shop-2') }), {
     status: 201,
@@ -239,13 +233,13 @@ t.test('return=record answers a record that its maker may read, and makes no oth
   test.notOk((await names()).includes('bank-3'))
 })
 
-t.test('what was read inside may be sent back', async (test) => {
+t.test('a record read inside may be sent back', async (test) => {
   const { as, shop } = await fixture()
   const { data } = (await as('GET', `${RIPS}/${shop}`)).json
   test.equal((await as('PUT', `${RIPS}/${shop}`, { body: data })).status, 200)
 })
 
-t.test('an apply takes what lies inside along, and nothing else', async (test) => {
+t.test('an apply takes the changes inside, and no others', async (test) => {
   const { as, call, bank, shop } = await fixture()
   done(await call('PUT', `${RIPS}/${bank}`, { body: { port: 81 } }))
   done(await as('PUT', `${RIPS}/${shop}`, { body: { port: 82 } }))
@@ -254,7 +248,7 @@ t.test('an apply takes what lies inside along, and nothing else', async (test) =
   test.equal((await call('GET', '/services/pending')).json.data.count, 1)
 })
 
-t.test('a record that somebody renamed into an area is judged by what runs, when it is applied', async (test) => {
+t.test('a record that another user renamed into an area is judged by running when it is applied', async (test) => {
   const { as, call, bank } = await fixture()
   done(await call('PUT', `${RIPS}/${bank}`, { body: { port: 80, name: 'shop-9' } }))
   done(await as('PUT', `${RIPS}/${bank}`, { body: { port: 99 } }))
@@ -272,7 +266,7 @@ t.test('pending changes outside are not discarded', async (test) => {
   test.equal((await as('DELETE', `/services/pending/${idOf(shop)}`)).status, 200)
 })
 
-t.test('a transaction holds edits inside only, and is committed with the rights of then', async (test) => {
+t.test('a transaction holds only edits inside, and is committed with the current rights', async (test) => {
   const { as, call, shop, bank, roleId } = await fixture()
   const { id } = done(await as('POST', '/transactions'))
   const inside = { headers: { 'x-transaction-id': String(id) } }
@@ -289,7 +283,7 @@ t.test('a transaction holds edits inside only, and is committed with the rights 
   done(await as('PUT', `/transactions/${id}/rollback`))
 })
 
-t.test('revisions are taken back by who could make the reverse', async (test) => {
+t.test('revisions are reverted by users who could make the reverse changes', async (test) => {
   const { as, call, bank, shop } = await fixture()
   const revised = async (id: string) => {
     done(await call('PUT', `${RIPS}/${id}`, { body: { port: 4711 } }))
@@ -300,7 +294,7 @@ t.test('revisions are taken back by who could make the reverse', async (test) =>
   test.equal((await as('PUT', `/revisions/${await revised(shop)}/revert`)).status, 200)
 })
 
-t.test('applies that wait are confirmed by who could make their changes', async (test) => {
+t.test('waiting applies are confirmed by users who could make their changes', async (test) => {
   const { as, call, bank } = await fixture()
   done(await call('PUT', `${RIPS}/${bank}`, { body: { port: 4712 } }))
   done(await call('PUT', '/services/apply', { body: { confirmWithin: 600 } }))
@@ -308,7 +302,7 @@ t.test('applies that wait are confirmed by who could make their changes', async 
   done(await call('PUT', '/services/apply/confirm'))
 })
 
-t.test('a document is planned by who sees its sections, and changes what lies inside', async (test) => {
+t.test('a document is planned by users who see its sections, and changes records inside', async (test) => {
   const plan = (fields: object) => ({ body: { document: { version: 1, realServers: fields } } })
   const fields = { ip: '192.0.2.80', port: 83 }
   const { as: blind } = await fixture()
@@ -322,14 +316,14 @@ t.test('a document is planned by who sees its sections, and changes what lies in
   test.equal((await as('PUT', `/config/plans/${planId}/apply`)).status, 200)
 })
 
-t.test('a plan of somebody else is applied by who could have made it', async (test) => {
+t.test('the plan of another user is applied by users who could have made it', async (test) => {
   const { as, call } = await fixture()
   const document = { version: 1, realServers: { 'bank-1': { ip: '192.0.2.80', port: 84 } } }
   const { planId } = done(await call('POST', '/config/plan', { body: { document } }))
   test.match(await as('PUT', `/config/plans/${planId}/apply`), DENIED)
 })
 
-t.test('raw lines and restores are whole rights: no area is about them', async (test) => {
+t.test('raw lines and restores are whole rights: no area applies to them', async (test) => {
   const { as, call } = await fixture()
   test.match(await as('PUT', '/layer7proxy/raw', { body: { global: ['# x'] } }), DENIED)
   for (const [path, method] of [
@@ -344,7 +338,7 @@ t.test('raw lines and restores are whole rights: no area is about them', async (
   }
 })
 
-t.test('several roles grant what each grants; a right without an area is one for everything', async (test) => {
+t.test('several roles add up; a right without an area covers everything', async (test) => {
   const { as, role, call, bank } = await fixture([{ path: `${RIPS}/{id}`, methods: ['PUT'], where: WHERE }])
   await role([{ path: `${RIPS}/{id}`, methods: ['PUT'], where: { names: ['bank-*'] } }])
   await call('PUT', '/services/apply')
@@ -357,7 +351,7 @@ t.test('several roles grant what each grants; a right without an area is one for
   test.equal((await put({ name: 'other' })).status, 200)
 })
 
-t.test('a token has no more than its user, whatever it was made for', async (test) => {
+t.test('a token has no more than its user, whatever it was created for', async (test) => {
   const { as, appliance, bank, shop } = await fixture()
   const { endpoints: granted, confined } = done(await as('GET', '/localUsers/me'))
   const update = confined.find(({ endpoint }: { endpoint: string }) => granted.includes(endpoint))
@@ -370,7 +364,7 @@ t.test('a token has no more than its user, whatever it was made for', async (tes
   test.equal((await program('GET', RIPS)).json.data.length, 1)
 })
 
-t.test('whoever is confined in one kind has his whole rights in others', async (test) => {
+t.test('a user confined in one kind has his whole rights in others', async (test) => {
   const { as, bankBackend, bank } = await fixture([
     ...records(RIPS, WHERE),
     { path: `${BACKENDS}/{id}`, methods: ['PUT'] },
@@ -379,7 +373,7 @@ t.test('whoever is confined in one kind has his whole rights in others', async (
   test.equal((await as('PUT', `${BACKENDS}/${bankBackend}`, { body })).status, 200)
 })
 
-t.test('an account tells what it grants; an administrator is confined in nothing', async (test) => {
+t.test('an account shows its rights; an administrator is not confined', async (test) => {
   const { as, call } = await fixture([{ path: RIPS, methods: ['GET'], where: WHERE }])
   const { endpoints, confined } = done(await as('GET', '/localUsers/me'))
   test.equal(endpoints.length, 1)
@@ -390,7 +384,7 @@ t.test('an account tells what it grants; an administrator is confined in nothing
   test.same([mine.endpoints, mine.confined], [all.map(({ id }: { id: string }) => id), []])
 })
 
-t.test('whatever is asked for, no record outside changes', async () => {
+t.test('whatever is requested, no record outside changes', async () => {
   const { as, call, shop, bank, shopBackend, bankBackend } = await fixture()
   const outside = async () => {
     const list = async (path: string) =>

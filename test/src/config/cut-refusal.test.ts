@@ -4,7 +4,7 @@ import { refuseCut } from '../../../src/config/cut-refusal.ts'
 import { openStore, refuses } from '../../fixtures/config.ts'
 
 t.test(
-  'what could cut its caller off is refused, unless it would be taken back, is forced, or nobody called',
+  'an apply that could cut its caller off is refused, unless reverted later, forced, or without a caller',
   async (test) => {
     const store = openStore(test)
     const view = configView(store.running)

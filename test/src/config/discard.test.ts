@@ -2,7 +2,7 @@ import t from 'tap'
 import { ANYTHING, backend, configFixture, realServer, refuses, user } from '../../fixtures/config.ts'
 import { stageIn } from '../../fixtures/entries.ts'
 
-t.test('one pending change is taken back', async (test) => {
+t.test('one pending change is discarded', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await edit((draft) => draft.section('realServers').create(realServer('b')))
@@ -14,7 +14,7 @@ t.test('one pending change is taken back', async (test) => {
   )
 })
 
-t.test('without an id all of them are taken back', async (test) => {
+t.test('without an id all of them are discarded', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await edit((draft) => draft.discard('all', ANYTHING))
@@ -44,7 +44,7 @@ t.test('a change that other pending changes need stays', async (test) => {
   test.equal(store.changes().length, 2)
 })
 
-t.test('taking a rename back must not make two records of one name', async (test) => {
+t.test('discarding a rename must not make two records of one name', async (test) => {
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'one' })))
   await promote()
@@ -58,7 +58,7 @@ t.test('taking a rename back must not make two records of one name', async (test
   )
 })
 
-t.test('who could not have made a change cannot take it back', async (test) => {
+t.test('only a user who could have made a change can discard it', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await edit((draft) => draft.section('users').create(user('u')))
@@ -86,7 +86,7 @@ t.test('who could not have made a change cannot take it back', async (test) => {
   test.match(store.changes(), [{ key: 'u' }])
 })
 
-t.test('changes of access are taken back together; one’s own by one word', async (test) => {
+t.test('changes of access are discarded together; one’s own with one option', async (test) => {
   const { edit, editing, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await edit((draft) => draft.section('users').create(user('u')))
@@ -101,13 +101,13 @@ t.test('changes of access are taken back together; one’s own by one word', asy
   await edit((draft) => test.equal(draft.discard({ by: 'nobody' }, ANYTHING), 0))
   await edit((draft) => draft.section('users').create(user('u')))
   await editing.edit(origin, undefined, (draft) => draft.section('users').create(user('v')))
-  await edit((draft) => test.equal(draft.discard({ by: origin.actor }, ANYTHING), 1, 'of others, which is told'))
+  await edit((draft) => test.equal(draft.discard({ by: origin.actor }, ANYTHING), 1, 'of others, which is reported'))
   test.match(store.changes(), [{ key: 'a' }])
 })
 
-t.test('what an apply that was taken back has broken is discarded one by one', async (test) => {
+t.test('changes broken by a reverted apply are discarded one by one', async (test) => {
   const { edit, store } = configFixture(test)
-  // As a revert leaves it: pending changes over records that are gone from running.
+  // As a revert leaves it: pending changes of records that no longer run.
   const origin = { actor: 'x', endpoint: 'x', at: '2026-01-02T03:04:05.000Z' }
   const records = [backend('b', ['gone']), backend('c', ['gone'])]
   await stageIn(

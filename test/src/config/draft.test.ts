@@ -1,7 +1,7 @@
 import t from 'tap'
 import { backend, configFixture, frontend, realServer, refuses } from '../../fixtures/config.ts'
 
-t.test('an id that is taken is refused', async (test) => {
+t.test('an id in use is refused', async (test) => {
   const { edit } = configFixture(test)
   await edit((draft) => draft.section('groups').create({ id: 'g', name: 'one', roles: [] }))
   await refuses(
@@ -11,7 +11,7 @@ t.test('an id that is taken is refused', async (test) => {
   )
 })
 
-t.test('a name that is taken is refused, whatever its case, and the message names it', async (test) => {
+t.test('a name in use is refused, in any case, and the message contains it', async (test) => {
   const { edit } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'Web' })))
   const error = await refuses(
@@ -29,7 +29,7 @@ t.test('a name that is taken is refused, whatever its case, and the message name
   await edit((draft) => draft.section('realServers').merge('a', { name: 'WEB' }))
 })
 
-t.test('a name is looked for among what runs and what is pending', async (test) => {
+t.test('a name is searched in running and pending records', async (test) => {
   const { edit, promote } = configFixture(test)
   for (const [id, name] of Object.entries({ a: 'one', b: 'two' }))
     await edit((draft) => draft.section('realServers').create(realServer(id, { name })))
@@ -69,7 +69,7 @@ t.test('every reference to a missing record is reported at once', async (test) =
   test.equal(store.changes().length, 1)
 })
 
-t.test('a record in use cannot be removed, and data.usage says by whom', async (test) => {
+t.test('a record in use cannot be removed, and data.usage names its users', async (test) => {
   const { edit } = configFixture(test)
   await edit((draft) => {
     draft.section('realServers').create(realServer('a', { name: 'web 1' }))
@@ -90,7 +90,7 @@ t.test('a record in use cannot be removed, and data.usage says by whom', async (
   )
 })
 
-t.test('a reference to a record that is gone from the candidate, and runs, says its name', async (test) => {
+t.test('a reference to a running record that the candidate lacks gives its name', async (test) => {
   const { edit, promote } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'web 1' })))
   await promote()
@@ -106,7 +106,7 @@ t.test('a reference to a record that is gone from the candidate, and runs, says 
   )
 })
 
-t.test('a name that is taken is refused with the record that has it', async (test) => {
+t.test('a name in use is refused with the record that has it', async (test) => {
   const { edit } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a', { name: 'web 1' })))
   const error = await refuses(
@@ -130,7 +130,7 @@ t.test('one request that removes the user of a record and then the record is fin
   test.same(store.changes(), [])
 })
 
-t.test('a request that is refused half-way leaves nothing behind', async (test) => {
+t.test('a request that is refused midway leaves nothing behind', async (test) => {
   const { edit, store } = configFixture(test)
   await refuses(
     test,
@@ -143,7 +143,7 @@ t.test('a request that is refused half-way leaves nothing behind', async (test) 
   test.same(store.candidate.list('realServers', ''), [])
 })
 
-t.test('a stale If-Match is refused; the current one and * are taken', async (test) => {
+t.test('a stale If-Match is refused; the current one and * are accepted', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   const etag = `"${store.candidate.get('realServers', '', 'a')?.revision}"`
@@ -178,7 +178,7 @@ t.test('a record that breaks its schema is a defect, not a refusal', async (test
   )
 })
 
-t.test('parallel edits are taken one after the other', async (test) => {
+t.test('parallel edits run one after another', async (test) => {
   const { edit } = configFixture(test)
   const sameName = (id: string) => edit((draft) => draft.section('realServers').create(realServer(id, { name: 'one' })))
   const results = await Promise.allSettled([sameName('a'), sameName('b'), sameName('c')])

@@ -6,7 +6,7 @@ import { ANYTHING, configFixture, realServer, refusalOf, refuses, user } from '.
 
 const origin = { actor: 'tester@localhost', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
 
-t.test('an edit answers what its work answers, once its writes are in the candidate', async (test) => {
+t.test('an edit returns the result of its work, once its writes are in the candidate', async (test) => {
   const { editing, store } = configFixture(test)
   const answer = await editing.edit(origin, undefined, (draft) => {
     draft.section('realServers').create(realServer('a'))
@@ -16,7 +16,7 @@ t.test('an edit answers what its work answers, once its writes are in the candid
   test.match(store.changes(), [{ key: 'a', actor: 'tester@localhost', endpoint: 'test', at: origin.at }])
 })
 
-t.test('an edit that waits in the middle keeps its turn: the next one sees what it wrote', async (test) => {
+t.test('an edit that waits in the middle keeps its turn: the next one sees its writes', async (test) => {
   const { editing, store } = configFixture(test)
   let open: () => void = () => undefined
   const gate = new Promise<void>((resolve) => (open = resolve))
@@ -38,7 +38,7 @@ t.test('an edit that waits in the middle keeps its turn: the next one sees what 
   test.match(store.candidate.get('realServers', '', 'a')?.value, { weight: 2 })
 })
 
-t.test('a refusal or a defect writes nothing and does not hold up the next edit', async (test) => {
+t.test('a refusal or a defect writes nothing and does not block the next edit', async (test) => {
   const { editing, store } = configFixture(test)
   const refused = editing.edit(origin, undefined, (draft) => {
     draft.section('realServers').create(realServer('a'))
@@ -66,7 +66,7 @@ t.test('work that changes nothing writes nothing', async (test) => {
   test.equal(store.candidate.get('realServers', '', 'a'), before)
 })
 
-t.test('a draft takes changes back', async (test) => {
+t.test('a draft discards changes', async (test) => {
   const { editing, store, edit, promote } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
@@ -79,7 +79,7 @@ t.test('a draft takes changes back', async (test) => {
   test.same(store.changes(), [])
 })
 
-t.test('somebody can undo what is edited, unless a backup brings it, which is told by its check', async (test) => {
+t.test('an edit that no user could undo is refused, except from a backup, whose check reports it', async (test) => {
   const { store } = configFixture(test)
   const editing = new Editing(store, 'admin')
   const edit = (endpoint: string, work: (draft: Draft) => void) =>

@@ -23,7 +23,9 @@ const RUNTIME = { atLeast: 'runtime' } as const
 const header = { applyId: 'a', revision: 1, by: 'tester', at: '', comment: '' }
 const basics = { why: 'w', timeout_ms: 1000 }
 
-/** Writes one setting into a file and removes it without a record; keeps quiet when it knows of no difference. */
+/**
+ * Writes one setting into a file and removes the file without a record; plans nothing when it knows of no difference.
+ */
 function settingDriver(name: string, more: readonly Step[] = []): Driver {
   return {
     name,
@@ -61,7 +63,7 @@ function fixture(test: Test, drivers: readonly Driver[], own: readonly OwnPart[]
 
 const attempted = [{ section: 'systemProxies', scope: '', key: 'n', after: proxy('new') }]
 
-t.test('checks of every driver come first, what is taken away comes last', async (test) => {
+t.test('checks of every driver come first, removals come last', async (test) => {
   const steps = (phase: 'add' | 'settle'): Step => ({ ...basics, kind: 'network', desired: NOTHING, phase })
   const check: Step = { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['true'] }
   const { enactor } = fixture(test, [settingDriver('a', [steps('settle'), steps('add')]), settingDriver('b', [check])])
@@ -76,7 +78,7 @@ t.test('checks of every driver come first, what is taken away comes last', async
   )
 })
 
-t.test('a refused check is explained by the driver that asked for it', async (test) => {
+t.test('a refused check is explained by the driver that planned it', async (test) => {
   const check: Step = { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['judge'] }
   const { enactor, store } = fixture(test, [settingDriver('a'), settingDriver('b', [check])])
   const error = await refuses(
@@ -89,22 +91,19 @@ t.test('a refused check is explained by the driver that asked for it', async (te
   test.equal(store.journal(), undefined)
 })
 
-t.test(
-  'the journal keeps what was attempted, so that a start takes back a setting that running does not know',
-  async (test) => {
-    const { enactor, host, store, again } = fixture(test, [settingDriver('a')])
-    const enacted = await enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
-    test.ok(enacted.isDryRun, 'recorded only')
-    test.equal(await host.readFile('/a'), 'new')
-    test.match(store.journal(), { attempted: [{ section: 'systemProxies', key: 'n' }] })
-    // The daemon is killed before the promotion; running has no such record.
-    test.match(await again([settingDriver('a')]).converge(() => false), { ok: true })
-    test.equal(await host.readFile('/a'), undefined)
-    test.equal(store.journal(), undefined)
-  },
-)
+t.test('the journal has the attempted changes, so that a start reverts a setting that is not running', async (test) => {
+  const { enactor, host, store, again } = fixture(test, [settingDriver('a')])
+  const enacted = await enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
+  test.ok(enacted.isDryRun, 'only recorded')
+  test.equal(await host.readFile('/a'), 'new')
+  test.match(store.journal(), { attempted: [{ section: 'systemProxies', key: 'n' }] })
+  // The daemon is killed before the promotion; running has no such record.
+  test.match(await again([settingDriver('a')]).converge(() => false), { ok: true })
+  test.equal(await host.readFile('/a'), undefined)
+  test.equal(store.journal(), undefined)
+})
 
-t.test('what a check could not put back is in doubt, and is put back by the next look', async (test) => {
+t.test('changes that a check could not revert are in doubt, and are reverted by the next look', async (test) => {
   const beside = (content: string) => ({ path: '/beside', content })
   const driver: Driver = {
     ...settingDriver('a'),
@@ -138,7 +137,7 @@ t.test('a driver that makes everything anew needs nothing in the journal', async
   test.same(store.journal()?.attempted, [])
 })
 
-t.test('a part of the daemon that fails takes the machine back, and the parts before it', async (test) => {
+t.test('a failing part of the daemon reverts the machine, and the parts before it', async (test) => {
   const kept: string[] = []
   const part = (name: string): OwnPart => ({
     verify: async () => [],
@@ -164,7 +163,7 @@ t.test('a part of the daemon that fails takes the machine back, and the parts be
   test.equal(await whole.host.readFile('/a'), undefined)
 })
 
-t.test('converging: what one driver cannot do keeps no other from its work', async (test) => {
+t.test('converging: the failure of one driver does not stop another', async (test) => {
   const fails: Driver = { ...settingDriver('a'), plan: () => [{ ...basics, kind: 'run', argv: ['judge'], undo: [] }] }
   const works: Driver = { ...settingDriver('b'), plan: () => [{ ...basics, kind: 'run', argv: ['work'], undo: [] }] }
   const { enactor, host } = fixture(test, [fails, works])
@@ -174,7 +173,7 @@ t.test('converging: what one driver cannot do keeps no other from its work', asy
   test.match(host.takeJournal(), [{ argv: ['work'] }])
 })
 
-t.test('whether a failed apply was undone is told as it is', async (test) => {
+t.test('whether a failed apply was undone is reported truthfully', async (test) => {
   const failed = {
     ok: false,
     failedStep: 0,
@@ -214,7 +213,7 @@ t.test('whether a failed apply was undone is told as it is', async (test) => {
   }
 })
 
-t.test('so it is when a part of the daemon cannot follow', async (test) => {
+t.test('also when a part of the daemon cannot follow', async (test) => {
   const failed = {
     ok: false,
     failedStep: 0,

@@ -26,7 +26,7 @@ t.test('a second caller is refused, maintenance waits', async (test) => {
   test.notOk(machine.busy)
 })
 
-t.test('a caller waits for maintenance, and what fails lets the next one in', async (test) => {
+t.test('a caller waits for maintenance, and a failure lets the next one in', async (test) => {
   const machine = new Exclusive()
   const gate = defer()
   const failing = machine.run('maintenance', async () => {
@@ -39,7 +39,7 @@ t.test('a caller waits for maintenance, and what fails lets the next one in', as
   test.equal(await waiting, 'mine')
 })
 
-t.test('maintenance keeps the machine busy, but nobody called for it', async (test) => {
+t.test('maintenance keeps the machine busy, but without a caller', async (test) => {
   const machine = new Exclusive()
   const seen: boolean[] = []
   const look = async () => void seen.push(machine.isCalled)

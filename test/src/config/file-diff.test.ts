@@ -40,7 +40,7 @@ t.test('lines are counted from the beginning of the file', async (test) => {
   )
 })
 
-t.test('any diff makes one file of the other', async (test) => {
+t.test('any diff turns one file into the other', async (test) => {
   let state = 7
   const next = (bound: number) => (state = (state * 48_271) % 2_147_483_647) % bound
   const random = () =>

@@ -3,7 +3,7 @@ import { heedWarnings } from '../../../src/config/heeding.ts'
 import { configView, frozenView } from '../../../src/config/views.ts'
 import { backend, configFixture, frontend, realServer, refusalOf } from '../../fixtures/config.ts'
 
-t.test('warnings are told, or are the refusal when that was asked for', async (test) => {
+t.test('warnings are reported, or become the refusal on request', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => {
     draft.section('realServers').create(realServer('r', { state: 'halted' }))

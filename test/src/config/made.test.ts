@@ -2,7 +2,7 @@ import t from 'tap'
 import { madeBy, takenBackBy } from '../../../src/config/made.ts'
 import { configFixture, realServer } from '../../fixtures/config.ts'
 
-t.test('what a request changed is compared with what it found, also inside a transaction', async (test) => {
+t.test('changes of a request are relative to its start, also inside a transaction', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   const write = (value: unknown, key = 'a') => ({ section: 'realServers', scope: '', key, value })
@@ -25,7 +25,7 @@ t.test('what a request changed is compared with what it found, also inside a tra
   ])
 })
 
-t.test('a change that is taken back goes the other way', async (test) => {
+t.test('a discarded change is reversed', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   const [change] = store.changes()

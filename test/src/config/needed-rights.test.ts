@@ -19,7 +19,7 @@ const only =
   (name: string) =>
     names.includes(name)
 
-t.test('every endpoint that stages is known here, and no other', async (test) => {
+t.test('every staging endpoint is known here, and no other', async (test) => {
   const staging = endpoints.filter(({ effect }) => effect === 'stage' || effect === 'stage-and-act')
   const known = new Set(MAKER_NAMES)
   test.same(
@@ -29,13 +29,13 @@ t.test('every endpoint that stages is known here, and no other', async (test) =>
   test.same(
     staging.map(({ name }) => name).filter((name) => !known.has(name)),
     ['services.discardAll', 'services.discard', 'revisions.revert'],
-    'what takes back is judged by what it does to each record',
+    'reversals are checked by their effect on each record',
   )
   const nobody = () => false
   for (const section of SECTION_NAMES) {
-    test.ok(missedRight(change(section, undefined, { id: 'k', name: 'n', x: 1 }), nobody), `${section}: made`)
+    test.ok(missedRight(change(section, undefined, { id: 'k', name: 'n', x: 1 }), nobody), `${section}: created`)
     test.ok(missedRight(change(section, { x: 1 }, { x: 2 }), nobody), `${section}: changed`)
-    test.ok(missedRight(change(section, { x: 1 }, undefined), nobody), `${section}: taken away`)
+    test.ok(missedRight(change(section, { x: 1 }, undefined), nobody), `${section}: deleted`)
   }
 })
 
@@ -47,14 +47,14 @@ t.test('a real server is moved with the right for that move, and changed with th
   test.same(
     missedRight(heavier, only('realServers.drain')),
     ['realServers.update'],
-    'the weight came from somebody else',
+    'the weight came from another user',
   )
   test.equal(missedRight(heavier, only('realServers.update')), undefined)
   const made = change('realServers', undefined, realServer('a', { state: 'drained' }))
   test.same(missedRight(made, only('realServers.drain')), ['realServers.create'])
 })
 
-t.test('roles of a group come with the right to make roles, not with the right to rename a group', async (test) => {
+t.test('roles of a group need the right to manage roles, not the right to rename a group', async (test) => {
   const given = change('groups', { id: 'g', name: 'g', roles: [] }, { id: 'g', name: 'g', roles: ['r'] })
   test.ok(missedRight(given, only('groups.update', 'groups.create')))
   test.equal(missedRight(given, only('roles.update')), undefined)
@@ -63,7 +63,7 @@ t.test('roles of a group come with the right to make roles, not with the right t
   test.ok(missedRight(change('users', user('u'), user('u', { disabled: true })), only('roles.create')))
 })
 
-t.test('settings that nobody stored yet count field by field', async (test) => {
+t.test('settings not yet stored count field by field', async (test) => {
   const zone = change('clocks', undefined, { id: 'n', timezone: 'UTC', ntp: null })
   test.equal(missedRight(zone, only('dateTime.timezone')), undefined)
   test.ok(missedRight(zone, only('dateTime.ntp')))
@@ -71,7 +71,7 @@ t.test('settings that nobody stored yet count field by field', async (test) => {
   test.ok(missedRight(both, only('dateTime.timezone')))
 })
 
-t.test('a restore is its author’s, but for what gives rights', async (test) => {
+t.test('a restore belongs to its author, except changes of rights', async (test) => {
   const restored = change('realServers', undefined, realServer('a'), 'backups.restore')
   test.equal(missedRight(restored, only('backups.restore')), undefined)
   test.ok(missedRight(restored, only('revisions.restore')))
@@ -97,12 +97,12 @@ t.test('a refusal names every change, its author and the right', async (test) =>
   refuseForeign(foreign, () => true, '', NOTHING)
 })
 
-t.test('what says who may come in, and what they may do, is of access', async (test) => {
+t.test('records of users and their rights are records of access', async (test) => {
   test.ok(isOfAccess([{ section: 'realServers' }, { section: 'radiusUsers' }]))
   test.notOk(isOfAccess([{ section: 'realServers' }, { section: 'nodeIdentities' }]))
 })
 
-t.test('whoever may change some records of a kind refers to what he may read only', async (test) => {
+t.test('a user who may change some records of a kind refers only to readable ones', async (test) => {
   const records = new Map([
     ['shop-1', realServer('shop-1')],
     ['bank-1', realServer('bank-1')],

@@ -52,7 +52,7 @@ const OWN: Records = {
   ],
 }
 
-t.test('what is of one node, and the groups that it is in', async (test) => {
+t.test('records of one node, and the groups that it is in', async (test) => {
   const found = nodeRecords(viewOf(OWN), 'new')
   test.same(
     Object.entries(found).map(([section, records]) => [
@@ -73,7 +73,7 @@ t.test('what is of one node, and the groups that it is in', async (test) => {
   test.same(found.ipGroups[0]?.assignedInterfaces, [at('new')])
 })
 
-t.test('into a cluster that has nothing of the kind it comes as it is, but for certificates', async (test) => {
+t.test('into a cluster without such records they are copied unchanged, except certificates', async (test) => {
   const brought = broughtBy(viewOf({}), nodeRecords(viewOf(OWN), 'new'), NODE)
   test.match(
     brought.map(({ section, record }) => [section, record]),
@@ -93,7 +93,7 @@ t.test('into a cluster that has nothing of the kind it comes as it is, but for c
   )
 })
 
-t.test('a group of the same subnet is one, and what is taken gets other ids and names', async (test) => {
+t.test('groups of the same subnet are merged, and duplicates get other ids and names', async (test) => {
   const cluster = viewOf({
     ipGroups: [
       group('theirs', '198.51.100.99', { gateway: '198.51.100.1', assignedInterfaces: [at('old', 'eth1')] }),
@@ -112,13 +112,13 @@ t.test('a group of the same subnet is one, and what is taken gets other ids and 
   const [sip] = of('staticIps') as readonly { id: string }[]
   test.match(sip, { groupId: 'theirs', ip: '198.51.100.3', nodeId: 'new' })
   test.not(sip?.id, 'sip')
-  test.match(of('userInterfaces'), [{ ipId: sip?.id }], 'and what refers to it')
+  test.match(of('userInterfaces'), [{ ipId: sip?.id }], 'and references to it')
   const [r1] = of('ipRoutes') as readonly { id: string }[]
   test.match(r1, { name: 'r1 (lb3 2)' })
   test.not(r1?.id, 'r1')
 })
 
-t.test('again it changes nothing, also where ids and names were taken', async (test) => {
+t.test('a repetition changes nothing, also where ids and names were in use', async (test) => {
   const records = nodeRecords(viewOf(OWN), 'new')
   const taken = {
     staticIps: [address('sip', 'old', 'g', '203.0.113.9')],
@@ -133,7 +133,7 @@ t.test('again it changes nothing, also where ids and names were taken', async (t
   }
 })
 
-t.test('an address that somebody else has', async (test) => {
+t.test('an address that another node has', async (test) => {
   const records = nodeRecords(viewOf(OWN), 'new')
   const floating = { id: 'f', groupId: 'g', ip: '198.51.100.3', enabled: true }
   for (const view of [
@@ -145,14 +145,14 @@ t.test('an address that somebody else has', async (test) => {
   test.ok(broughtBy(viewOf({ staticIps: [address('x', 'new', 'g', '198.51.100.3')] }), records, NODE))
 })
 
-t.test('a name that is as long as may be stays as long', async (test) => {
+t.test('a name of maximum length stays within it', async (test) => {
   const name = 'x'.repeat(128)
   const records = nodeRecords(viewOf({ ipRoutes: [route('r1', 'new', name)] }), 'new')
   const [found] = broughtBy(viewOf({ ipRoutes: [route('r2', 'old', name)] }), records, NODE)
   test.match(found?.record, { name: `${'x'.repeat(122)} (lb3)` })
 })
 
-t.test('what comes from a node is read, and nothing else', async (test) => {
+t.test('only records of the node are read', async (test) => {
   const own = { ...OWN, userInterfaces: [] }
   const records = nodeRecords(viewOf(own), 'new')
   const sent = JSON.parse(JSON.stringify(records))

@@ -2,7 +2,7 @@ import t from 'tap'
 import { refuseOverRights } from '../../../src/config/over-rights.ts'
 import { realServer, refuses, user } from '../../fixtures/config.ts'
 
-t.test('changes of users, groups and roles take the right to make roles', async (test) => {
+t.test('changes of users, groups and roles need the right to manage roles', async (test) => {
   const rip = { section: 'realServers', id: 'r', before: undefined, after: realServer('r') } as const
   const person = { section: 'users', id: 'u', before: user('u'), after: undefined } as const
   refuseOverRights([rip], false)

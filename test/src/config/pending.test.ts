@@ -6,7 +6,7 @@ import { backend, configFixture, frontend, realServer, user } from '../../fixtur
 
 const drivers = createDrivers({ haproxy: supervisedPaths('/run/test'), stateFolder: '/state' }, 'node')
 
-t.test('an update shows only the fields that differ, with who and when', async (test) => {
+t.test('an update shows only the changed fields, with user and time', async (test) => {
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
@@ -84,7 +84,7 @@ t.test('the preview shows the diff of the generated file and the steps', async (
   test.ok(steps.every((step) => step.why.length > 0))
 })
 
-t.test('a review is of one moment, also when more is staged meanwhile', async (test) => {
+t.test('a review is consistent, also when more is staged meanwhile', async (test) => {
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => {
     for (const id of ['a', 'b']) draft.section('realServers').create(realServer(id))

@@ -17,7 +17,7 @@ const driver = (name: string, plan: Driver['plan'] = () => []): Driver => ({
 })
 const run = (name: string): Step => ({ ...basics, kind: 'run', argv: [name], undo: [] })
 
-t.test('checks first, what may be taken away last, everything else as it came', async (test) => {
+t.test('checks first, possible removals last, everything else in order', async (test) => {
   const owner = driver('a')
   const network = { addresses: [], routes: [], rules: [] }
   const settle: Step = { ...basics, kind: 'network', desired: network, phase: 'settle' }
@@ -31,7 +31,7 @@ t.test('checks first, what may be taken away last, everything else as it came', 
 })
 
 t.test(
-  'the way back starts from what was attempted; a driver that sees no difference makes everything anew',
+  'the undo starts from the attempted state; a driver without a difference makes everything anew',
   async (test) => {
     const [running, attempted] = [viewOf({}), viewOf({})]
     const asked: unknown[] = []

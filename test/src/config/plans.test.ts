@@ -39,7 +39,7 @@ t.test('a plan is applied as it was made, once', async (test) => {
   await refuses(test, 'NOT_FOUND', apply(plan.planId))
 })
 
-t.test('plans that would do the same have one digest, whatever ids they give', async (test) => {
+t.test('plans with the same effect have one digest, whatever ids they assign', async (test) => {
   const { make } = fixture(test)
   const [first, second] = ['01a21454-2047-7000-9c39-a050984a2877', '01a21454-2047-7000-9c39-a050984a2878']
   const { digest } = await make(creating(first))

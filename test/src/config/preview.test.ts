@@ -42,7 +42,7 @@ const CHANGE = {
   after: AFTER.get('realServers', 'a'),
 } as RecordChange
 
-t.test('a change costs what the dearest of its drivers says, and touches those that say something', (test) => {
+t.test('a change has the highest cost of its drivers, and concerns those with a cost', (test) => {
   const effect = (...effects: readonly (ChangeEffect | undefined)[]) =>
     effectOf(
       effects.map((one, at) => driver(NAMES[at] ?? 'ntp', one, () => [])),
@@ -55,7 +55,7 @@ t.test('a change costs what the dearest of its drivers says, and touches those t
   test.end()
 })
 
-t.test('files that come, change and go are shown; others are not', async (test) => {
+t.test('new, changed and deleted files are shown; others are not', async (test) => {
   const isAfter = (view: ConfigView) => view === AFTER
   const drivers = [
     driver('ssh', 'reload', () => ['/same/path']),

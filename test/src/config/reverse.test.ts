@@ -13,7 +13,7 @@ const change = (key: string, before: unknown, after: unknown) => ({
 const back = (now: readonly object[], ...changes: ReturnType<typeof change>[]) =>
   reverseOf(viewOf({ realServers: now as never }), 4, changes).map(({ key, value }) => [key, value])
 
-t.test('what it made goes, what it removed comes, what it changed is as before', async (test) => {
+t.test('created records are deleted, deleted ones restored, changed ones are as before', async (test) => {
   const made = realServer('made')
   const gone = realServer('gone')
   const [light, heavy] = [realServer('r', { weight: 1 }), realServer('r', { weight: 9 })]
@@ -27,24 +27,24 @@ t.test('what it made goes, what it removed comes, what it changed is as before',
   )
 })
 
-t.test('other fields keep what came later, and what is back already needs no write', async (test) => {
+t.test('other fields keep later changes, and restored ones need no write', async (test) => {
   const [light, heavy] = [realServer('r', { weight: 1 }), realServer('r', { weight: 9 })]
   const later = { ...heavy, name: 'renamed' }
   test.same(back([later], change('r', light, heavy)), [['r', { ...light, name: 'renamed' }]])
   test.same(back([light], change('r', light, heavy)), [])
   test.same(back([{ ...light, name: 'renamed' }], change('r', light, heavy)), [])
-  test.same(back([], change('r', undefined, heavy)), [], 'gone meanwhile')
+  test.same(back([], change('r', undefined, heavy)), [], 'deleted meanwhile')
   test.same(back([light], change('r', light, undefined)), [], 'there again')
 })
 
-t.test('a field that was added goes, one that was taken away comes', async (test) => {
+t.test('an added field is removed, a removed one comes back', async (test) => {
   const plain = realServer('r')
   const more = { ...plain, port: 8080 }
   test.same(back([more], change('r', plain, more)), [['r', plain]])
   test.match(back([plain], change('r', more, plain)), [['r', { port: 8080 }]])
 })
 
-t.test('REVISION_MISMATCH names what was changed again, and nothing is written', async (test) => {
+t.test('REVISION_MISMATCH names records that were changed again, and nothing is written', async (test) => {
   const [light, heavy, heaviest] = [1, 9, 10].map((weight) => realServer('r', { weight }))
   for (const [now, it] of [
     [[heaviest], change('r', light, heavy)],

@@ -5,7 +5,7 @@ import { refuses } from '../../fixtures/config.ts'
 const HOUR_MS = 3_600_000
 const at = (ms: number) => new Date(1_800_000_000_000 + ms).toISOString()
 
-t.test('one person makes a bounded number of revisions a day, and hurts nobody else', async (test) => {
+t.test('one user makes a limited number of revisions a day, and affects no other', async (test) => {
   const made = [
     { by: 'ann', hours: 0 },
     { by: 'bert', hours: 1 },

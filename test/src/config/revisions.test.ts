@@ -4,7 +4,7 @@ import { Revisions } from '../../../src/config/revisions.ts'
 import { backend, configFixture, realServer, refuses, user } from '../../fixtures/config.ts'
 import { amendIn } from '../../fixtures/entries.ts'
 
-/** Revision 1 creates a and b, 2 changes a, 3 removes b and creates c, 4 takes the change of a back. */
+/** Revision 1 creates a and b, 2 changes a, 3 removes b and creates c, 4 reverts the change of a. */
 async function fixture(test: Test) {
   const { store, edit, promote } = configFixture(test)
   const apply = async (work: Parameters<typeof edit>[0]) => {
@@ -37,7 +37,7 @@ t.test('applies are listed, newest first', async (test) => {
   test.notOk('changes' in (revisions.list(1, undefined)[0] ?? {}))
 })
 
-t.test('any two are compared, either way', async (test) => {
+t.test('any two are compared, in either direction', async (test) => {
   const { revisions } = await fixture(test)
   const ops = async (a: number, b: number) =>
     (await revisions.diff(a, b))
@@ -52,7 +52,7 @@ t.test('any two are compared, either way', async (test) => {
   test.same(await ops(3, 3), [])
 })
 
-t.test('the contents of each revision are what was applied', async (test) => {
+t.test('the contents of each revision are those that were applied', async (test) => {
   const { revisions, edit, store } = await fixture(test)
   const weights = async (revision: number) =>
     (await revisions.contents(revision)).realServers
@@ -74,7 +74,7 @@ t.test('the contents of each revision are what was applied', async (test) => {
   )
 })
 
-t.test('a revision that never was, or is not kept, is not found', async (test) => {
+t.test('a revision that never existed, or is no longer kept, is not found', async (test) => {
   const { revisions } = await fixture(test)
   for (const wrong of [5, -1, 1.5, Number.NaN]) {
     await refuses(test, 'NOT_FOUND', revisions.contents(wrong))
@@ -82,7 +82,7 @@ t.test('a revision that never was, or is not kept, is not found', async (test) =
   }
 })
 
-t.test('a password that was changed since stays when an earlier revision comes back', async (test) => {
+t.test('a password changed since stays when an earlier revision is restored', async (test) => {
   const { store, edit, promote } = configFixture(test)
   await edit((draft) => draft.section('users').create(user('u', { firstName: 'One', passwordHash: 'old' })))
   await promote()

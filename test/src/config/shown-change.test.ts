@@ -3,7 +3,7 @@ import { shownChange } from '../../../src/config/shown-change.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
 import { realServer, user } from '../../fixtures/config.ts'
 
-t.test('an update shows what differs, secrets masked', async (test) => {
+t.test('an update shows the differences, secrets masked', async (test) => {
   const [before, after] = [user('u'), user('u', { passwordHash: 'another', lastName: 'C' })]
   test.same(shownChange({ section: 'users', id: 'u', before, after }), {
     op: 'update',
@@ -29,7 +29,7 @@ t.test('a creation shows the record, and so does a deletion', async (test) => {
   })
 })
 
-t.test('certificates are their subject, end and SHA-256, wherever they stand', async (test) => {
+t.test('certificates are their subject, expiry and SHA-256, at any place', async (test) => {
   const [before, after] = [await certificateRecord(test, 'c'), await certificateRecord(test, 'd')]
   const shownAs = ({ facts }: typeof before) => [{ subject: /CN=/, validTo: facts.validTo, sha256: facts.fingerprint }]
   const replaced = shownChange({

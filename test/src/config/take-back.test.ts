@@ -8,7 +8,7 @@ import { promoteIn } from '../../fixtures/entries.ts'
 const HEADER = { applyId: 'x', revision: 2, by: 'ann@corp.example', at: '2026-01-02T03:04:05.000Z', comment: 'back' }
 
 t.test(
-  'running goes back first, as a new revision, then the machine follows; its changes are pending again',
+  'running is reverted first, as a new revision, then the machine; its changes are pending again',
   async (test) => {
     const { store, edit, promote } = configFixture(test)
     await edit((draft) => draft.section('realServers').create(realServer('a')))
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('what could not follow is told', async (test) => {
+t.test('parts that could not follow are reported', async (test) => {
   const { store, edit, promote } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
@@ -68,7 +68,7 @@ t.test('what could not follow is told', async (test) => {
     live: { revision: 2, told: [{ op: 'delete', by: HEADER.by }] },
     failed: { why: 'follow' },
   })
-  test.ok(store.journal(), 'it is tried again')
+  test.ok(store.journal(), 'it is retried')
 })
 
 t.test('nothing waits, or it is not one’s own', async (test) => {

@@ -30,12 +30,12 @@ function fixture(test: Test) {
   return { ...config, clock, transactions, within, commit, candidate }
 }
 
-t.test('edits of a transaction are seen inside it only, and become pending together', async (test) => {
+t.test('edits of a transaction are visible inside it only, and become pending together', async (test) => {
   const { transactions, within, commit, candidate, store } = fixture(test)
   const { id } = await transactions.begin(ANNA)
   await within(id, (draft) => draft.section('realServers').create(realServer('a')))
   await within(id, (draft) => {
-    test.equal(draft.section('realServers').get('a').name, 'a', 'the next request of it sees it')
+    test.equal(draft.section('realServers').get('a').name, 'a', 'its next request sees it')
     draft.section('realServers').create(realServer('b'))
   })
   test.same(candidate(), [])
@@ -46,7 +46,7 @@ t.test('edits of a transaction are seen inside it only, and become pending toget
   test.same(transactions.list(), [])
 })
 
-t.test('a rollback forgets them', async (test) => {
+t.test('a rollback drops them', async (test) => {
   const { transactions, within, candidate } = fixture(test)
   const { id } = await transactions.begin(ANNA)
   await within(id, (draft) => draft.section('realServers').create(realServer('a')))
@@ -65,13 +65,13 @@ t.test('TRANSACTION_OPEN: a second transaction, also of two requests at once', a
   })
 })
 
-t.test('somebody else may not use it', async (test) => {
+t.test('another user may not use it', async (test) => {
   const { transactions } = fixture(test)
   const { id } = await transactions.begin(ANNA)
   await refuses(test, 'PERMISSION_DENIED', () => transactions.join(id, BERT))
 })
 
-t.test('idle for fifteen minutes: rolled back; each use starts them anew', async (test) => {
+t.test('idle for fifteen minutes: rolled back; each use restarts the time', async (test) => {
   const { transactions, clock, candidate, within } = fixture(test)
   const { id } = await transactions.begin(ANNA)
   clock.advance(IDLE_MS_MAX)
@@ -117,7 +117,7 @@ t.test('a commit is checked like any edit: names and references as they are then
   await refuses(test, 'NAME_NOT_UNIQUE', commit(id))
 })
 
-t.test('If-Match inside a transaction speaks of what was edited in it', async (test) => {
+t.test('If-Match inside a transaction refers to the edits in it', async (test) => {
   const { transactions, within, edit, store } = fixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   const { id } = await transactions.begin(ANNA)
@@ -134,7 +134,7 @@ t.test('If-Match inside a transaction speaks of what was edited in it', async (t
   await within(id, weigh(3), `"${read}"`)
 })
 
-t.test('If-Match inside a transaction speaks of what is shown with the record as well', async (test) => {
+t.test('If-Match inside a transaction covers data shown with the record as well', async (test) => {
   const { transactions, within, edit } = fixture(test)
   await edit((draft) => draft.section('groups').create({ id: 'g', name: 'ops', roles: [] }))
   const { id } = await transactions.begin(ANNA)
@@ -160,7 +160,7 @@ t.test('If-Match inside a transaction speaks of what is shown with the record as
     await refuses(test, 'REVISION_MISMATCH', within(id, rename('stale'), tags.at(-1)))
     tags.push(await read())
   }
-  test.equal(new Set(tags).size, 5, 'each of what was read has a tag of its own')
+  test.equal(new Set(tags).size, 5, 'each read has its own tag')
   await within(id, rename('web'), tags.at(-1))
 })
 
@@ -183,13 +183,13 @@ t.test('setting the clock neither keeps an idle transaction nor ends one', async
   set_ms = 24 * 3_600_000
   test.ok(transactions.list().length === 1, 'a day forward')
   const expiresAt = new Date(moved.now_ms() + IDLE_MS_MAX).toISOString()
-  test.match(transactions.list(), [{ expiresAt }], 'its end is told in the time that holds now')
+  test.match(transactions.list(), [{ expiresAt }], 'its end is reported in the current time')
   set_ms = -24 * 3_600_000
   clock.advance(IDLE_MS_MAX + 1)
   test.notOk(transactions.list().length === 1, 'a day back')
 })
 
-t.test('over a start of the machine it is idle since the start', async (test) => {
+t.test('over a restart of the machine it is idle since the start', async (test) => {
   const { transactions, store, clock } = fixture(test)
   await transactions.begin(ANNA)
   let uptime_ms = IDLE_MS_MAX
@@ -200,25 +200,22 @@ t.test('over a start of the machine it is idle since the start', async (test) =>
   test.notOk(again.list().length === 1)
 })
 
-t.test(
-  'what a transaction holds is committed, and rolled back by others, with the rights for its edits',
-  async (test) => {
-    const { transactions, within, commit, candidate } = fixture(test)
-    const { id } = await transactions.begin(ANNA)
-    await within(id, (draft) => draft.section('realServers').create(realServer('a')))
-    const nothing = () => false
-    const error = await refuses(test, 'PERMISSION_DENIED', commit(id, nothing))
-    test.match(error.details.errors, [{ field: 'realServers.a' }])
-    test.same(candidate(), [], 'who lost the right meanwhile commits nothing')
-    await refuses(test, 'PERMISSION_DENIED', () => transactions.refuseForeign(id, BERT, nothing))
-    transactions.refuseForeign(id, BERT, (name) => name === 'realServers.create')
-    transactions.refuseForeign(id, ANNA, nothing)
-    await commit(id)
-    test.same(candidate(), ['a'])
-  },
-)
+t.test('a transaction is committed, and rolled back by others, with the rights for its edits', async (test) => {
+  const { transactions, within, commit, candidate } = fixture(test)
+  const { id } = await transactions.begin(ANNA)
+  await within(id, (draft) => draft.section('realServers').create(realServer('a')))
+  const nothing = () => false
+  const error = await refuses(test, 'PERMISSION_DENIED', commit(id, nothing))
+  test.match(error.details.errors, [{ field: 'realServers.a' }])
+  test.same(candidate(), [], 'a user who lost the right meanwhile commits nothing')
+  await refuses(test, 'PERMISSION_DENIED', () => transactions.refuseForeign(id, BERT, nothing))
+  transactions.refuseForeign(id, BERT, (name) => name === 'realServers.create')
+  transactions.refuseForeign(id, ANNA, nothing)
+  await commit(id)
+  test.same(candidate(), ['a'])
+})
 
-/** Two nodes of a cluster; `there` says whom they reach, and `members` who they are. */
+/** Two nodes of a cluster; `there` decides which nodes they reach, and `members` which nodes exist. */
 async function nodes(test: Test) {
   const cluster = await MemoryCluster.form(test)
   const state = { there: true, hasQuorum: true, members: ['a', 'b'] }
@@ -248,7 +245,7 @@ async function nodes(test: Test) {
 }
 const pending = ({ store }: Pick<MemoryNode, 'store'>) => store.changes().map(({ key }) => key)
 
-t.test('nodes of a cluster have one between them, of two requests at once on two of them as well', async (test) => {
+t.test('nodes of a cluster share one, also for concurrent requests on two of them', async (test) => {
   const { a, b, level } = await nodes(test)
   const begun = await Promise.allSettled([a.transactions.begin(ANNA), b.transactions.begin(BERT)])
   test.same(begun.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
@@ -264,7 +261,7 @@ t.test('nodes of a cluster have one between them, of two requests at once on two
   }
 })
 
-t.test('what is edited in it stays on its node until the commit, which is one entry for all', async (test) => {
+t.test('its edits stay on their node until the commit, which is one entry for all', async (test) => {
   const { a, b, level, within } = await nodes(test)
   const { id } = await a.transactions.begin(ANNA)
   const before = a.log.position
@@ -291,7 +288,7 @@ t.test('what is edited in it stays on its node until the commit, which is one en
   test.same(a.store.transactions.entries(), [], 'nothing of it is left')
 })
 
-t.test('killed before or behind the entry of the commit: open or committed, on every node', async (test) => {
+t.test('killed before or after the entry of the commit: open or committed, on every node', async (test) => {
   const { a, b, level, within } = await nodes(test)
   const { id } = await a.transactions.begin(ANNA)
   await within(a, id, 'x')
@@ -301,16 +298,16 @@ t.test('killed before or behind the entry of the commit: open or committed, on e
   const dies = async () => Promise.reject(new Error('killed'))
   await test.rejects(a.editing.commit(ORIGIN, ANYTHING, join, dies), /killed/)
   const again = a.begin()
-  test.same([again.list(), pending(a)], [[], ['x']], 'a start behind it')
+  test.same([again.list(), pending(a)], [[], ['x']], 'a start after it')
   test.equal(a.store.transactions.entries().length, 1)
   await again.look()
-  test.same(a.store.transactions.entries(), [], 'what it held goes with the next look')
+  test.same(a.store.transactions.entries(), [], 'its data are deleted with the next look')
   await level()
   test.same([b.transactions.list(), pending(b)], [[], ['x']])
 })
 
 t.test(
-  'its node ends an idle one for all; without it another one does, after as long by its own clock',
+  'its node ends an idle one for all; without it another node does, after as long by its own clock',
   async (test) => {
     const { a, b, state, level } = await nodes(test)
     await a.transactions.begin(ANNA)
@@ -335,11 +332,11 @@ t.test(
     b.clock.advance(1)
     state.hasQuorum = false
     await b.transactions.look()
-    test.equal(b.store.openTransactions.entries().length, 1, 'whoever is cut off ends nothing')
+    test.equal(b.store.openTransactions.entries().length, 1, 'a node that is cut off ends nothing')
     state.hasQuorum = true
     await b.transactions.look()
     await level()
-    test.same(a.transactions.list(), [], 'also where it was held')
+    test.same(a.transactions.list(), [], 'also on its own node')
     await refuses(test, 'NOT_FOUND', () => a.transactions.join(id, ANNA))
     const last = await a.transactions.begin(ANNA)
     await level()
@@ -349,7 +346,7 @@ t.test(
   },
 )
 
-t.test('a node that was removed holds none; without a quorum nothing is edited in one', async (test) => {
+t.test('a removed node has none; without a quorum nothing is edited in one', async (test) => {
   const { a, b, state, level, within } = await nodes(test)
   const { id } = await a.transactions.begin(ANNA)
   await within(a, id, 'x')
@@ -365,23 +362,20 @@ t.test('a node that was removed holds none; without a quorum nothing is edited i
   test.match(a.store.openTransactions.entries(), [{ key: next.id }])
   test.equal(b.store.openTransactions.entries().length, 1)
   await b.store.standAlone(() => b.log.close())
-  test.same(b.transactions.list(), [], 'who leaves takes none along')
+  test.same(b.transactions.list(), [], 'a leaving node takes none along')
 })
 
-t.test(
-  'a node that joins meets that of the cluster; its own stays behind, as what it has staged does',
-  async (test) => {
-    const { a } = await nodes(test)
-    const { id } = await a.transactions.begin(ANNA)
-    const { transactions, within, store } = fixture(test)
-    const own = await transactions.begin(BERT)
-    await store.transactions.put(own.id, { id: own.id, used: { bootId: '', uptime_ms: 0 }, writes: [] })
-    await store.folding.replace(a.store.folding.snapshot(), a.log.position)
-    const members = { self: 'c', hasQuorum: true, nameOf: () => 'a node', isReachable: () => true }
-    const joined = new Transactions(store, manualClock(), silentLog, members)
-    test.match(joined.list(), [{ id, nodeId: 'a' }])
-    await refuses(test, 'NOT_FOUND', () => within(own.id, () => undefined))
-    await joined.look()
-    test.same(store.transactions.entries(), [])
-  },
-)
+t.test('a joining node gets that of the cluster; its own stays behind, as its staged changes do', async (test) => {
+  const { a } = await nodes(test)
+  const { id } = await a.transactions.begin(ANNA)
+  const { transactions, within, store } = fixture(test)
+  const own = await transactions.begin(BERT)
+  await store.transactions.put(own.id, { id: own.id, used: { bootId: '', uptime_ms: 0 }, writes: [] })
+  await store.folding.replace(a.store.folding.snapshot(), a.log.position)
+  const members = { self: 'c', hasQuorum: true, nameOf: () => 'a node', isReachable: () => true }
+  const joined = new Transactions(store, manualClock(), silentLog, members)
+  test.match(joined.list(), [{ id, nodeId: 'a' }])
+  await refuses(test, 'NOT_FOUND', () => within(own.id, () => undefined))
+  await joined.look()
+  test.same(store.transactions.entries(), [])
+})

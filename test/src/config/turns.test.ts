@@ -2,7 +2,7 @@ import t from 'tap'
 import { onOneRevision } from '../../../src/config/turns.ts'
 import { configFixture, realServer } from '../../fixtures/config.ts'
 
-t.test('work that an apply came between is done again, also when it failed', async (test) => {
+t.test('work that an apply interrupted is repeated, also when it failed', async (test) => {
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   let tries = 0

@@ -37,7 +37,7 @@ function fixture(test: Test, more: Partial<WorkParts> = {}) {
   return { store, transactions, begin, create }
 }
 
-t.test('what a handler stages is written when it returns, and told', async (test) => {
+t.test('staged changes of a handler are written when it returns, and reported', async (test) => {
   const { store, begin, create } = fixture(test)
   const work = await create('a')
   test.match(work.changes, [{ section: 'realServers', id: 'a', before: undefined }])
@@ -53,7 +53,7 @@ t.test('what a handler stages is written when it returns, and told', async (test
   test.same(failing.changes, [])
 })
 
-t.test('a read is of the candidate, takes no turn, and knows the revision it read', async (test) => {
+t.test('a read sees the candidate, takes no turn, and knows the revision it read', async (test) => {
   const { begin, create } = fixture(test)
   await create('a')
   const work = begin({ effect: 'read' })
@@ -65,7 +65,7 @@ t.test('a read is of the candidate, takes no turn, and knows the revision it rea
   test.match(work.tagRead, /^\d+$/)
 })
 
-t.test('If-Match is about the record that is edited', async (test) => {
+t.test('If-Match refers to the edited record', async (test) => {
   const { begin, create } = fixture(test)
   await create('a')
   const work = begin({}, ANNA, '"4711"')
@@ -73,7 +73,7 @@ t.test('If-Match is about the record that is edited', async (test) => {
   await refuses(test, 'REVISION_MISMATCH', edit)
 })
 
-t.test('edits inside a transaction are its own; some endpoints have nothing to do with one', async (test) => {
+t.test('edits inside a transaction are its own; some endpoints do not take part in one', async (test) => {
   const { store, transactions, begin, create } = fixture(test)
   const { id } = await transactions.begin(ANNA)
   await create('a', begin({}, ANNA, undefined, id))
@@ -85,7 +85,7 @@ t.test('edits inside a transaction are its own; some endpoints have nothing to d
   await refuses(test, 'TRANSACTION_OPEN', () => begin({ outsideTransactions: true }, ANNA, undefined, id))
 })
 
-t.test('in a transaction of another node an act sees what everybody sees, and an edit is refused', async (test) => {
+t.test('in a transaction of another node an act sees the shared state, and an edit is refused', async (test) => {
   const { store, create } = fixture(test)
   await create('a')
   const value = { id: 't1', nodeId: 'b', owner: ANNA, openedAt_ms: 0, used: { bootId: '', uptime_ms: 0 } }
@@ -108,7 +108,7 @@ t.test('sections that are not managed here are read, and not edited', async (tes
   test.same(begin({ effect: 'read' }).section('realServers').list(), [])
 })
 
-t.test('who may not ask for it any more when the turn has come changes nothing', async (test) => {
+t.test('a caller who has lost the right by its turn changes nothing', async (test) => {
   const { store, begin, create } = fixture(test)
   let isLoggedIn = true
   const askAgain = () => {
@@ -120,7 +120,7 @@ t.test('who may not ask for it any more when the turn has come changes nothing',
   test.match(store.changes(), [{ key: 'a' }])
 })
 
-t.test('what follows an edit is done once, when it is written, however often it is begun', async (test) => {
+t.test('follow-ups of an edit run once, when it is written, however often it is begun', async (test) => {
   const { store, begin } = fixture(test)
   let others = 2
   store.orderBy({
@@ -149,7 +149,7 @@ t.test('what follows an edit is done once, when it is written, however often it 
   test.equal(done.length, 2)
 })
 
-t.test('one takes back what is one’s own', async (test) => {
+t.test('a user discards his own changes', async (test) => {
   const { store, begin, create } = fixture(test)
   await create('a')
   await create('b', begin({}, BERT))
@@ -159,7 +159,7 @@ t.test('one takes back what is one’s own', async (test) => {
   test.match(store.changes(), [{ key: 'b' }])
 })
 
-t.test('whole sections are restored, those of access with the right to make roles', async (test) => {
+t.test('whole sections are restored, those of access with the right to manage roles', async (test) => {
   const { store, begin } = fixture(test)
   const work = begin({ name: 'revisions.restore' })
   await work.run(() => work.restore({ realServers: [realServer('a'), realServer('b')] }))
@@ -170,7 +170,7 @@ t.test('whole sections are restored, those of access with the right to make role
   await refuses(test, 'PERMISSION_DENIED', async () => refused.run(() => refused.restore({ roles: [role] })))
 })
 
-t.test('who came in, and what went live, is kept for the audit log', async (test) => {
+t.test('logins, and records that went live, are kept for the audit log', async (test) => {
   const work = fixture(test).begin({ effect: 'act' })
   const user = { id: 'u', email: 'a@b', name: 'A B' }
   work.noteLogin({ user, token: 'secret', mustEnrol: false, via: 'saml', ended: ['old'] })

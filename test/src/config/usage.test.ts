@@ -3,7 +3,7 @@ import { usageOf } from '../../../src/config/usage.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('usage names who refers to a record, and where', async (test) => {
+t.test('usage names the records that refer to a record, and the field', async (test) => {
   const view = viewOf({
     realServers: [realServer('a'), realServer('b')],
     l7Backends: [backend('be', ['b', 'a'])],

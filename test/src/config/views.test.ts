@@ -12,7 +12,7 @@ t.test('a view reads typed records of its side', async (test) => {
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   test.equal(running.get('realServers', 'a'), undefined)
   test.same(candidate.get('realServers', 'a'), realServer('a'))
-  test.equal(candidate.get('l7Backends', 'a'), undefined, 'sections are apart')
+  test.equal(candidate.get('l7Backends', 'a'), undefined, 'sections are separate')
   await promote()
   test.equal(weights(running), 'a=100')
 })
@@ -57,10 +57,10 @@ t.test('a frozen view is running with exactly the frozen changes, whatever is st
   test.equal(frozen.get('realServers', 'c')?.weight, 1)
   test.equal(frozen.get('realServers', 'd'), undefined)
   test.equal(frozen.get('realServers', 'e'), undefined)
-  test.equal(frozen.get('l7Backends', 'c'), undefined, 'sections are apart')
+  test.equal(frozen.get('l7Backends', 'c'), undefined, 'sections are separate')
 })
 
-t.test('a change as drivers see it holds both records, without the store’s bookkeeping', async (test) => {
+t.test('a change for drivers holds both records, without the store’s bookkeeping', async (test) => {
   const { edit, promote, store } = configFixture(test)
   const only = () => store.changes().map(recordChange)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
@@ -73,7 +73,7 @@ t.test('a change as drivers see it holds both records, without the store’s boo
   test.same(only(), [{ section: 'realServers', id: 'a', before: realServer('a'), after: undefined }])
 })
 
-t.test('a list is the same one as long as nothing in it is another', async (test) => {
+t.test('a list is the same object as long as its content is unchanged', async (test) => {
   const { edit, promote, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await promote()
@@ -85,10 +85,10 @@ t.test('a list is the same one as long as nothing in it is another', async (test
   const frozenBefore = frozen.list('realServers')
   test.equal(frozen.list('realServers'), frozenBefore)
   test.equal(frozen.list('l7Backends'), configView(store.running).list('l7Backends'), 'nothing of it was changed')
-  test.equal(list(), before, 'what is staged is no part of it')
+  test.equal(list(), before, 'staged changes are no part of it')
   await promote()
   test.not(list(), before)
-  test.not(frozen.list('realServers'), frozenBefore, 'what it was merged with is another list')
+  test.not(frozen.list('realServers'), frozenBefore, 'the merged list is another one')
   test.equal(weights(configView(store.running)), 'a=1')
   test.equal(weights(frozen), 'a=1')
 })

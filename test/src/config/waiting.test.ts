@@ -3,7 +3,7 @@ import { refuseWaiting, waiting } from '../../../src/config/waiting.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('what waits says until when, and refuses others with the seconds that are left', async (test) => {
+t.test('a waiting apply has its deadline, and refuses others with the remaining seconds', async (test) => {
   const clock = manualClock()
   const header = { applyId: 'x', revision: 3, by: 'a@b', at: '', comment: '' }
   const unconfirmed = waiting(header, 30, clock)
@@ -20,7 +20,7 @@ t.test('what waits says until when, and refuses others with the seconds that are
   test.match(late.message, /was not confirmed by/)
 })
 
-t.test('a clock that was set forward does not end it, as the machine counts by itself', async (test) => {
+t.test('a clock that was set forward does not end it, as the machine counts independently', async (test) => {
   const clock = manualClock()
   const unconfirmed = waiting({ applyId: 'x', revision: 3, by: 'a@b', at: '', comment: '' }, 30, clock)
   const ahead = { ...clock, now_ms: () => clock.now_ms() + 3_600_000 }

@@ -15,7 +15,7 @@ const change = (n: number, name = `web${n}`): Change => ({
   after: { revision: 1, value: { id: `r${n}`, name, ip: '192.0.2.1', port: 1, weight: 1, state: 'online' } },
 })
 
-t.test('each record with its name, what became of it and who changed it last', async (test) => {
+t.test('each record with its name, its change and its last author', async (test) => {
   test.same(wentLive(7, [change(1)]), {
     revision: 7,
     told: [{ op: 'create', resource: 'realServers', resourceId: 'r1', name: 'web1', by: 'olga@example.org' }],
@@ -23,7 +23,7 @@ t.test('each record with its name, what became of it and who changed it last', a
   })
 })
 
-t.test('of many the first are told, and long texts are cut', async (test) => {
+t.test('of many the first are listed, and long texts are truncated', async (test) => {
   const many = wentLive(7, [change(0, 'n'.repeat(500)), ...Array.from({ length: 10_000 }, (_, n) => change(n + 1))])
   test.equal(many.told.length, 20)
   test.equal(many.more, 9_981)

@@ -4,7 +4,7 @@ import type { SectionContents } from '../../../src/model/sections.ts'
 import { ANYTHING, backend, configFixture, realServer, refuses } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('only what differs is written', async (test) => {
+t.test('only differences are written', async (test) => {
   const view = viewOf({ realServers: [realServer('a'), realServer('b'), realServer('c')] })
   const writes = [
     ...replacements(view, { realServers: [realServer('a'), realServer('b', { weight: 5 }), realServer('d')] }),
@@ -17,7 +17,7 @@ t.test('only what differs is written', async (test) => {
   test.equal(writes.length, 3)
 })
 
-t.test('every problem of a configuration that is not whole is named at once', async (test) => {
+t.test('every problem of an incomplete configuration is named at once', async (test) => {
   const broken = viewOf({
     realServers: [realServer('a'), realServer('b', { name: 'A' })],
     l7Backends: [backend('be', ['gone'])],
@@ -54,7 +54,7 @@ t.test('a draft restores whole sections, or nothing', async (test) => {
   )
 })
 
-t.test('a number of records that would hold everybody up is refused with the numbers', async (test) => {
+t.test('a number of records that would block all others is refused with the numbers', async (test) => {
   const one = realServer('a')
   const first = (contents: SectionContents) => replacements(viewOf({}), contents).next()
   test.match(first({ realServers: Array.from({ length: RECORDS_MAX }, () => one) }).value, { key: 'a' })
@@ -64,11 +64,11 @@ t.test('a number of records that would hold everybody up is refused with the num
   test.match(error.details.errors, [{ code: 'TOO_MANY', message: /100001 records/ }])
 })
 
-t.test('a hundred thousand pending changes are taken back like one', async (test) => {
+t.test('a hundred thousand pending changes are discarded like one', async (test) => {
   const { edit, store } = configFixture(test)
   const many = Array.from({ length: 130_000 }, (_, n) => ({ id: `${n}`, section: 'realServers', actor: 'a@b' }))
   test.intercept(store, 'staged', { value: () => many })
-  // tap notes where each read of an intercepted property comes from, and this one is read for every change.
+  // tap records the source of each read of an intercepted property, and this one is read for every change.
   Object.defineProperty(store, 'isFrozen', { value: () => false })
   await edit((draft) => {
     draft.discard('all', ANYTHING)

@@ -22,13 +22,13 @@ async function usedState(test: Test): Promise<string> {
   return state
 }
 
-t.test('what a daemon leaves behind is whole, however often it is looked at', async (test) => {
+t.test('the state left by a daemon is whole, however often it is checked', async (test) => {
   const state = await usedState(test)
   test.same(await checkState(state), [])
   test.same(await checkState(state), [])
 })
 
-t.test('a folder without stores is said to be one, and stays as it was', async (test) => {
+t.test('a folder without stores is reported as such, and stays as it was', async (test) => {
   const state = temporaryFolder(test, 'check')
   test.same(await checkState(state), [`there are no stores in ${state}`])
   test.notOk(existsSync(join(state, 'config')))
@@ -60,7 +60,7 @@ t.test('a store of another layout is refused, not read', async (test) => {
   await test.rejects(checkState(state), /has layout 99/)
 })
 
-t.test('the archive of Layer 4 is looked at as well; where there is none, none is missed', async (test) => {
+t.test('the archive of Layer 4 is checked as well; it may be absent', async (test) => {
   const state = await usedState(test)
   const directory = join(state, LAYER4_ARCHIVE)
   test.ok(existsSync(directory))

@@ -7,7 +7,7 @@ import { ConfigTables } from '../../../storage/config/tables.ts'
 import { writeSeconds } from '../../storage/temporary-archive.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('a whole state folder has no damage and nothing is done about it', async (test) => {
+t.test('a whole state folder has no damage and is not changed', async (test) => {
   const state = temporaryFolder(test, 'state')
   const tables = new ConfigTables(join(state, 'config'))
   await tables.commit([tables.meta.put('revision', 1)])
@@ -16,7 +16,7 @@ t.test('a whole state folder has no damage and nothing is done about it', async 
   test.same(await repairState(state), [])
 })
 
-t.test('an archive whose pages are broken is named, and nothing is written to it', async (test) => {
+t.test('an archive with broken pages is named, and nothing is written to it', async (test) => {
   const state = temporaryFolder(test, 'state')
   await new ConfigTables(join(state, 'config')).close()
   const writer = new ArchiveWriter(join(state, 'archive'), 1_700_000_000)

@@ -15,7 +15,7 @@ const check = (profile: string, state: string, ...more: readonly string[]) => {
 const inRoot = (flag: string) => (flag.startsWith('./') ? join(ROOT, flag) : flag)
 const PEER = ['--peer', '127.0.0.1:9444'] as const
 
-t.test('a witness and a node do not take the folder of one for that of the other', async (t) => {
+t.test('a witness does not start on the folder of a node, nor a node on that of a witness', async (t) => {
   const state = temporaryFolder(t, 'state')
   t.match(await check('witness', state, ...PEER, '--check'), {
     exitCode: 0,

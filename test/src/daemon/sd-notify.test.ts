@@ -45,7 +45,7 @@ t.test('a line feed in a status cannot start another assignment', (t) => {
   t.end()
 })
 
-t.test('does nothing without a descriptor that was meant for it', (t) => {
+t.test('does nothing without a descriptor for it', (t) => {
   for (const NOTIFY_SOCKET of [undefined, '', '/run/systemd/notify', '@abstract', 'fd:', 'fd:-1', 'fd:3x']) {
     const { sent, write } = recorder()
     const notifier = createNotifier({ NOTIFY_SOCKET, WATCHDOG_USEC: '1000' }, write)
@@ -143,7 +143,7 @@ t.test('notify-exec', { skip: existsSync('/usr/bin/perl') ? false : 'no perl' },
     t.equal(stdout, 'none\n')
   })
 
-  await t.test('a socket that nobody listens on is one clear line', async (t) => {
+  await t.test('a socket without a listener is one clear line', async (t) => {
     const env = { NOTIFY_SOCKET: join(shortFolder(t), 'missing') }
     const failure: unknown = await run(notifyExec, [process.execPath, '-p', '1'], { env }).catch(
       (error: unknown) => error,

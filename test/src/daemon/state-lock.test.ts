@@ -17,14 +17,14 @@ t.test('a second daemon on one state folder is refused, by any of its names', (t
   const lock = lockState(folder)
   test.throws(() => lockState(folder), /another daemon is using it/)
   test.throws(() => lockState(join(folder, '..', 'state')), /another daemon/)
-  test.equal(statSync(join(folder, 'lock')).size, 0, 'nothing is written: there may be no room')
+  test.equal(statSync(join(folder, 'lock')).size, 0, 'nothing is written: the disk may be full')
   test.same(readdirSync(folder), ['lock'], 'no journal either')
   lock.release()
   lockState(folder).release()
   test.end()
 })
 
-t.test('another process is refused, and let in when the first was killed', async (test) => {
+t.test('another process is refused, and admitted when the first was killed', async (test) => {
   const folder = join(temporaryFolder(test, 'lock'), 'state')
   const first = spawn(process.execPath, node(folder), { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(first.stdout, 'data')
@@ -34,7 +34,7 @@ t.test('another process is refused, and let in when the first was killed', async
   lockState(folder).release()
 })
 
-t.test('another network namespace is no other folder', { skip: isRoot ? false : 'needs root' }, (test) => {
+t.test('another network namespace makes no other folder', { skip: isRoot ? false : 'needs root' }, (test) => {
   const folder = join(temporaryFolder(test, 'lock'), 'state')
   const lock = lockState(folder)
   const other = spawnSync('unshare', ['--net', process.execPath, ...node(folder)], {
@@ -47,7 +47,7 @@ t.test('another network namespace is no other folder', { skip: isRoot ? false : 
   test.end()
 })
 
-t.test('what cannot be locked is told with its reason', (test) => {
+t.test('a failed lock is reported with its reason', (test) => {
   const folder = temporaryFolder(test, 'lock')
   writeFileSync(join(folder, 'file'), '')
   test.throws(() => lockState(join(folder, 'file')), /EEXIST|ENOTDIR/)

@@ -3,7 +3,7 @@ import { tidyingStep, writingSteps } from '../../../src/drivers/check-file-steps
 
 const file = (name: string, content = name) => ({ name, content })
 
-t.test('the sandbox is tried before anything is written', async (test) => {
+t.test('the sandbox is tested before anything is written', async (test) => {
   const steps = writingSteps('/f', [], [file('backend-b'), file('sandbox'), file('script-c')])
   test.match(steps, [
     { kind: 'check', path: '/f/sandbox', argv: ['/f/sandbox.candidate', 'probe'], outside: {}, mode: 0o755 },
@@ -13,12 +13,12 @@ t.test('the sandbox is tried before anything is written', async (test) => {
   ])
 })
 
-t.test('what is there already is left alone', async (test) => {
+t.test('existing files are left alone', async (test) => {
   const before = [file('backend-b'), file('sandbox')]
   test.match(writingSteps('/f', before, [file('backend-b', 'new'), file('sandbox')]), [{ path: '/f/backend-b' }])
   test.strictSame(writingSteps('/f', before, before), [])
 })
 
-t.test('what nobody uses goes', async (test) => {
+t.test('unused files are deleted', async (test) => {
   test.match(tidyingStep('/f', [file('a')]), { kind: 'keepOnly', folder: '/f', names: ['a'] })
 })

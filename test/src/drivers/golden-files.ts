@@ -5,11 +5,11 @@ import type { Driver } from '../../../src/drivers/driver.ts'
 import { SECTIONS, type SectionName } from '../../../src/model/sections.ts'
 import { type Records, viewOf } from '../../fixtures/view.ts'
 
-/** Files one after the other, each under its path. */
+/** Files in sequence, each under its path. */
 const joined = (files: readonly { readonly path: string; readonly content: string }[]) =>
   files.map(({ path, content }) => `==> ${path}\n${content}`).join('')
 
-/** Each NAME.json of the folder holds records of node `node`, NAME.txt every file that comes of them. */
+/** Each NAME.json of the folder holds records of node `node`, NAME.txt every file rendered from them. */
 export function goldenFiles(
   test: Test,
   folder: string,
@@ -24,7 +24,7 @@ export function goldenFiles(
       for (const record of list)
         test.ok(Value.Check(schema, record), `${name}: ${section} ${record.id} fits its schema`)
     }
-    test.same(driver.verify(viewOf(records)), [], `${name}: the driver has nothing against it`)
+    test.same(driver.verify(viewOf(records)), [], `${name}: the driver finds no problem`)
     test.equal(joined(render(records)), readFileSync(new URL(name.replace('.json', '.txt'), url), 'utf8'), name)
   }
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Setting, settingKey } from '../../../src/drivers/host.ts'
 
-t.test('each setting has a name of its own, by which its found value is kept', async (test) => {
+t.test('each setting has its own name, under which its original value is stored', async (test) => {
   const settings: readonly Setting[] = [
     { kind: 'sysctl', key: 'net.netfilter.nf_conntrack_max' },
     { kind: 'sysctl', key: 'net.netfilter.nf_conntrack_udp_timeout' },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { interfacePlace, withInterfaceNames } from '../../../src/drivers/interface-names.ts'
 
-t.test('each place gets the name that the interface has', async (test) => {
+t.test('each place gets the name of the interface', async (test) => {
   const names = new Map([
     ['a', 'eth0'],
     ['b }\n', 'eth1'],
@@ -10,7 +10,7 @@ t.test('each place gets the name that the interface has', async (test) => {
   test.equal(withInterfaceNames(text, names), 'x eth0 y eth1 {interface} eth0')
 })
 
-t.test('what a person typed as an id becomes no syntax, and no name that an interface could have', async (test) => {
+t.test('a typed id becomes no syntax, and no name that an interface could have', async (test) => {
   test.notMatch(interfacePlace('x}\n    script "evil'), /[\s"]|\}./)
   const name = withInterfaceNames(interfacePlace('x}\nevil'), new Map())
   test.match(name, /^gone-[\da-f]{10}$/)

@@ -9,11 +9,11 @@ const programs = Object.values(PROGRAMS)
 t.test('a driver of the same name configures each program', async (test) => {
   const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node')
   const names = new Set(drivers.map(({ name }) => name))
-  // etcd is told by the cluster what to do, not by the configuration.
+  // The cluster controls etcd, not the configuration.
   for (const name of Object.keys(PROGRAMS)) test.ok(names.has(name) || name === 'etcd', name)
 })
 
-t.test('no two programs have a unit in common, and a package or a command only the two keepalived', async (test) => {
+t.test('no two programs share a unit, and only the two keepalived share a package or a command', async (test) => {
   const others = Object.entries(PROGRAMS).flatMap(([name, program]) => (name === 'clusterha' ? [] : [program]))
   test.equal(PROGRAMS.clusterha.package, PROGRAMS.ipvsDirector.package)
   for (const all of [

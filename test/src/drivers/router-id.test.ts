@@ -11,7 +11,7 @@ import { viewOf } from '../../fixtures/view.ts'
 import { finished } from '../../system/debian-tree.ts'
 
 const NODES = ['lb1', 'lb2'] as const
-/** A name server that knows nobody counts what it is asked while keepalived reads a file. */
+/** An empty name server counts its queries while keepalived reads a file. */
 const COUNTED = `
 const socket = require('node:dgram').createSocket('udp4')
 let asked = 0
@@ -29,7 +29,7 @@ socket.bind(53, '127.0.0.1', () => {
 const PLACE =
   'mount --bind "$1/hosts" /etc/hosts; mount --bind "$1/resolv" /etc/resolv.conf; ip link set lo up; hostname lb1'
 
-/** With a name that is in no file, where nothing else is reached. */
+/** With a name that is in no file, where no other name server is reachable. */
 async function questions(folder: string, text: string, kind: '--check' | '--vrrp'): Promise<number> {
   const file = join(folder, 'conf')
   writeFileSync(file, text)
@@ -44,7 +44,7 @@ async function questions(folder: string, text: string, kind: '--check' | '--vrrp
 const missing = (await findProgram('keepalived')) === undefined || (await findProgram('unshare')) === undefined
 const skip = process.getuid?.() !== 0 ? 'needs root' : missing ? 'needs keepalived and unshare' : false
 
-t.test('keepalived asks nobody what its machine is called', { skip }, async (t) => {
+t.test('keepalived does not look up the name of its machine', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-name-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'hosts'), '127.0.0.1 localhost\n')

@@ -14,7 +14,7 @@ const replace = (content: string): Step => ({
   checked: true,
 })
 
-/** As the other thread has it. */
+/** Returns the plan as the other thread receives it. */
 function passed(plan: SentPlan): SentPlan {
   const { port1, port2 } = new MessageChannel()
   port1.postMessage(plan)
@@ -23,7 +23,7 @@ function passed(plan: SentPlan): SentPlan {
   return message
 }
 
-t.test('steps arrive as they were, however long and in whatever script', async (test) => {
+t.test('steps arrive unchanged, whatever their length and script', async (test) => {
   const texts = ['', 'short', 'x'.repeat(300_000), 'ä'.repeat(300_000), 'a😀'.repeat(1_000_000), '😀'.repeat(999_999)]
   for (const text of texts) {
     const steps = [check(text), replace('another'), replace(text)]
@@ -33,7 +33,7 @@ t.test('steps arrive as they were, however long and in whatever script', async (
   }
 })
 
-t.test('half a character does not cost what follows it', async (test) => {
+t.test('half a character does not damage the text after it', async (test) => {
   for (const odd of ['\ud800', '\udc00', '\ud800\ud800', '\ud800😀', '😀\udc00'])
     for (const before of [524_285, 524_286, 524_287, 524_288]) {
       const content = `${'x'.repeat(before)}${odd}tail`
@@ -42,7 +42,7 @@ t.test('half a character does not cost what follows it', async (test) => {
     }
 })
 
-t.test('the loop turns while a long text is put into shared memory, and the message is short', async (test) => {
+t.test('the event loop runs while a long text is copied into shared memory, and the message is short', async (test) => {
   const text = 'server a 192.0.2.1:80\n'.repeat(1_000_000)
   let turns = 0
   const count = () => {

@@ -5,7 +5,7 @@ import { freezeIn, promoteIn } from '../../../fixtures/entries.ts'
 
 const HEADER = { applyId: 'x', revision: 1, by: 'ann', at: '', comment: '' }
 
-t.test('the log decides on an apply once: its promotion or its end', async (test) => {
+t.test('the log decides an apply once: by its promotion or its end', async (test) => {
   const { store, edit } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   await freezeIn(store, () => true, 'x')
@@ -20,7 +20,7 @@ t.test('the log decides on an apply once: its promotion or its end', async (test
   test.equal(decisionOn(store, { applyId: 'y', revision: 1 }), 'thawed')
 })
 
-t.test('while nodes are in the middle of an apply others are refused, with who and where', async (test) => {
+t.test('while nodes apply, other applies are refused, with user and node', async (test) => {
   const { store } = configFixture(test)
   refuseUnderWay(store, undefined)
   const asked = { nodeId: 'b', header: HEADER, atLeast: 'runtime' } as const

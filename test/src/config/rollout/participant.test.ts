@@ -5,7 +5,7 @@ import { when } from '../../../fixtures/cluster-in-memory.ts'
 import { ANYTHING, refusalOf, refuses } from '../../../fixtures/config.ts'
 import { type RolloutNode, RolloutNodes } from '../../../fixtures/rollout.ts'
 
-/** Others have enacted it; the node that leads is killed before it says what becomes of it. */
+/** Others have enacted it; the leading node is killed before it decides. */
 async function leaderless(nodes: RolloutNodes): Promise<void> {
   const a = nodes.node('a')
   await a.add('one')
@@ -18,7 +18,7 @@ async function killed(leader: RolloutNode, other: RolloutNode): Promise<void> {
   leader.stop()
 }
 
-t.test('others end an apply when the node that leads it has been away for long enough', async (test) => {
+t.test('others end an apply when its leading node has been away for long enough', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const b = nodes.node('b')
   await leaderless(nodes)
@@ -32,7 +32,7 @@ t.test('others end an apply when the node that leads it has been away for long e
   test.equal(await nodes.settled(), '')
 })
 
-t.test('a promotion that comes after an end is refused, and the node that led takes it back', async (test) => {
+t.test('a promotion after an end is refused, and the leading node reverts it', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -54,7 +54,7 @@ t.test('the end comes between the last node and the promotion', async (test) => 
     applyId = question.applyId
     return undefined
   }
-  // The last node has enacted, and only then somebody ends it.
+  // The last node has enacted, and only then another one ends it.
   const { engine } = a
   a.executed = async () => {
     a.executed = () => Promise.resolve()
@@ -66,7 +66,7 @@ t.test('the end comes between the last node and the promotion', async (test) => 
   test.equal(engine.state.state, 'idle')
 })
 
-t.test('the log cannot be written when it is to be promoted: everything stays until it can', async (test) => {
+t.test('the log cannot be written for the promotion: everything stays until it can', async (test) => {
   for (const fault of ['unreachable', 'lost after'] as const) {
     const nodes = await RolloutNodes.form(test)
     const [a, b] = [nodes.node('a'), nodes.node('b')]
@@ -82,15 +82,15 @@ t.test('the log cannot be written when it is to be promoted: everything stays un
     a.etcd.fault = () => undefined
     test.equal(answer, 'NO_QUORUM')
     if (fault === 'unreachable') {
-      test.match([a.machine, b.machine], ['one', 'one'], 'as it was enacted')
+      test.match([a.machine, b.machine], ['one', 'one'], 'as enacted')
       await a.engine.converge(() => true)
-      test.equal(a.machine, 'one', 'whoever looks after programs does not decide')
-      test.equal(await nodes.settled(), '', 'who led it ends it')
+      test.equal(a.machine, 'one', 'supervision of programs does not decide')
+      test.equal(await nodes.settled(), '', 'its leader ends it')
     } else test.equal(await nodes.settled(), 'one', 'it was written after all')
   }
 })
 
-t.test('a node that does not hear the log stays as it is, and follows when it does', async (test) => {
+t.test('a node without the log stays as it is, and follows once it has the log', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -107,7 +107,7 @@ t.test('a node that does not hear the log stays as it is, and follows when it do
   test.equal(await nodes.settled(), 'one')
 })
 
-t.test('what waits is confirmed on any node, once', async (test) => {
+t.test('a waiting apply is confirmed on any node, once', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
   await a.add('one')
@@ -122,7 +122,7 @@ t.test('what waits is confirmed on any node, once', async (test) => {
   test.equal(await nodes.settled(), 'one')
 })
 
-t.test('what nobody confirms is taken back once, by whichever node is first, by its own clock', async (test) => {
+t.test('an unconfirmed apply is reverted once, by the first node, by its own clock', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -131,8 +131,8 @@ t.test('what nobody confirms is taken back once, by whichever node is first, by 
   await a.add('two')
   await a.apply({ confirmWithin: 30 })
   await nodes.settled()
-  test.ok((b.engine.state.secondsLeft ?? 0) > 20, 'counted here from when it was learnt')
-  // The node that led is gone for good: others take it back.
+  test.ok((b.engine.state.secondsLeft ?? 0) > 20, 'counted here from when it was learned')
+  // The leading node is gone for good: others revert it.
   a.stop()
   b.clock.advance(60_000)
   nodes.node('c').clock.advance(60_000)
@@ -145,41 +145,38 @@ t.test('what nobody confirms is taken back once, by whichever node is first, by 
   test.equal(a.store.revision, 3)
 })
 
-t.test(
-  'without a quorum at the deadline a machine goes back alone, and is as the log says when it is back',
-  async (test) => {
-    for (const isConfirmed of [true, false]) {
-      const nodes = await RolloutNodes.form(test)
-      const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
-      await a.add('one')
-      await a.apply()
-      await a.add('two')
-      await a.apply({ confirmWithin: 30 })
-      test.equal(await nodes.settled(), 'one two')
-      c.etcd.fault = () => 'unreachable'
-      c.etcd.holdWatches()
-      c.clock.advance(60_000)
-      for (let looks = 0; looks < 3; looks++) {
-        await c.look()
-        test.equal(c.machine, 'one')
-        c.clock.advance(10_000)
-      }
-      test.match(c.store.unconfirmed(), { revision: 2 }, 'nobody was told')
-      test.match(c.engine.state, { state: 'waiting', revision: 2, secondsLeft: 0 })
-      test.match(c.engine.here, { state: 'waiting', revision: 1 }, 'this is what its machine runs')
-      await test.rejects(c.apply(), { message: /^Revision 2 was not confirmed by \S+ and is being reverted; / })
-      if (isConfirmed) await b.engine.confirm()
-      c.etcd.fault = () => undefined
-      c.etcd.releaseWatches()
+t.test('without a quorum at the deadline a machine reverts alone, and later follows the log', async (test) => {
+  for (const isConfirmed of [true, false]) {
+    const nodes = await RolloutNodes.form(test)
+    const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+    await a.add('one')
+    await a.apply()
+    await a.add('two')
+    await a.apply({ confirmWithin: 30 })
+    test.equal(await nodes.settled(), 'one two')
+    c.etcd.fault = () => 'unreachable'
+    c.etcd.holdWatches()
+    c.clock.advance(60_000)
+    for (let looks = 0; looks < 3; looks++) {
+      await c.look()
+      test.equal(c.machine, 'one')
       c.clock.advance(10_000)
-      test.equal(await nodes.settled(), isConfirmed ? 'one two' : 'one')
-      test.equal(c.store.journal(), undefined)
-      test.equal(c.engine.here.revision, isConfirmed ? 2 : 3)
     }
-  },
-)
+    test.match(c.store.unconfirmed(), { revision: 2 }, 'no other node was told')
+    test.match(c.engine.state, { state: 'waiting', revision: 2, secondsLeft: 0 })
+    test.match(c.engine.here, { state: 'waiting', revision: 1 }, 'this is what its machine runs')
+    await test.rejects(c.apply(), { message: /^Revision 2 was not confirmed by \S+ and is being reverted; / })
+    if (isConfirmed) await b.engine.confirm()
+    c.etcd.fault = () => undefined
+    c.etcd.releaseWatches()
+    c.clock.advance(10_000)
+    test.equal(await nodes.settled(), isConfirmed ? 'one two' : 'one')
+    test.equal(c.store.journal(), undefined)
+    test.equal(c.engine.here.revision, isConfirmed ? 2 : 3)
+  }
+})
 
-t.test('of two that take it back at once one does', async (test) => {
+t.test('of two that revert it at once one does', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
   await a.add('one')
@@ -198,7 +195,7 @@ t.test('of two that take it back at once one does', async (test) => {
   test.equal(all, c.store.revision === 1 ? 'one' : '')
 })
 
-t.test('a node that starts anew on a machine that was started anew has not confirmed', async (test) => {
+t.test('a restarted node on a restarted machine has not confirmed', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -215,7 +212,7 @@ t.test('a node that starts anew on a machine that was started anew has not confi
   test.equal(await nodes.settled(), '')
 })
 
-t.test('people change their account when no apply is under way anywhere', async (test) => {
+t.test('accounts are changed when no apply runs anywhere', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -235,7 +232,7 @@ t.test('people change their account when no apply is under way anywhere', async 
   test.ok(isIdle)
 })
 
-t.test('a node that takes a checkpoint over follows what it has missed', async (test) => {
+t.test('a node that takes a checkpoint over catches up', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')

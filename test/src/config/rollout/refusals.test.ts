@@ -5,7 +5,7 @@ import { failedOn, notEverywhere, refusalOf, undecided, unprepared } from '../..
 const B = { id: 'b', name: 'north' }
 const C = { id: 'c', name: 'south' }
 
-t.test('what nodes found wrong is told at once, each with its node', (test) => {
+t.test('problems of nodes are reported together, each with its node', (test) => {
   const problem = { section: 'realServers', id: 'x', message: 'bad' }
   const found = (output?: string) => {
     const data = { problems: [problem], ...(output !== undefined && { output }) }
@@ -31,7 +31,7 @@ t.test('what nodes found wrong is told at once, each with its node', (test) => {
   test.end()
 })
 
-t.test('a checker that blames nothing is a problem of its node', (test) => {
+t.test('a failed check without a record is a problem of its node', (test) => {
   const refusal = refusalOf(new ApiError('CONFIG_INVALID', 'no reason', { data: { problems: [], output: 'x' } }))
   test.same(unprepared([{ node: C, refusal }]).details.data, {
     problems: [{ message: 'no reason', nodeId: 'c' }],
@@ -40,7 +40,7 @@ t.test('a checker that blames nothing is a problem of its node', (test) => {
   test.end()
 })
 
-t.test('a defect says no more than that it is one', (test) => {
+t.test('a defect only says that it is one', (test) => {
   const refusal = refusalOf(new Error('secret'))
   test.equal(refusal.code, 'INTERNAL')
   test.notMatch(JSON.stringify(refusal), /secret/)
@@ -48,7 +48,7 @@ t.test('a defect says no more than that it is one', (test) => {
   test.end()
 })
 
-t.test('what became of it says who does not answer', (test) => {
+t.test('the outcome names nodes that do not answer', (test) => {
   const node = (nodeId: string, state: 'takenBack' | 'unknown') => ({ nodeId, ok: false, state, why: '', output: '' })
   const all = notEverywhere('north', 'reload it', [node('b', 'takenBack')])
   test.match(all, { code: 'APPLY_PARTIAL', message: 'The apply failed on north and was reverted: reload it' })

@@ -19,13 +19,13 @@ t.test('an apply reaches every node, and all have the same revision', async (tes
   for (const { store, promoted, told } of nodes.all) {
     test.equal(store.revision, 1)
     test.same(store.changes(), [])
-    test.match(promoted, [{ section: 'realServers', id: 'one', before: undefined }], 'told once')
+    test.match(promoted, [{ section: 'realServers', id: 'one', before: undefined }], 'reported once')
     test.match(told, [{ state: 'applied', by: 'tester', revision: 1 }])
     test.equal(told.length, 1)
   }
 })
 
-t.test('what one node finds wrong changes nothing anywhere, and names the node', async (test) => {
+t.test('a problem of one node changes nothing anywhere, and names the node', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -40,7 +40,7 @@ t.test('what one node finds wrong changes nothing anywhere, and names the node',
   for (const { store, files } of nodes.all) {
     test.equal(store.revision, 0)
     test.equal(store.changes().length, 1)
-    test.equal(files.size, 2, 'only what was there')
+    test.equal(files.size, 2, 'only the earlier ones')
   }
 })
 
@@ -64,10 +64,10 @@ t.test('a node that goes away while it prepares ends the apply', async (test) =>
   test.equal(await nodes.settled(), '')
   a.fault = () => undefined
   await a.apply()
-  test.equal(await nodes.settled(), 'one', 'what was pending still is')
+  test.equal(await nodes.settled(), 'one', 'pending changes still are')
 })
 
-t.test('a node that is away is missed, which is no failure, and follows when it is back', async (test) => {
+t.test('a missing node is no failure, and follows when it is back', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
   await a.add('one')
@@ -87,14 +87,14 @@ t.test('a node that is away is missed, which is no failure, and follows when it 
     'node c is away; it follows when it is back',
   ])
   test.equal(await nodes.settled(), 'one')
-  test.equal(c.machine, 'one', 'it read the log although nobody could ask it')
+  test.equal(c.machine, 'one', 'it read the log although it was unreachable')
   test.match(c.promoted, [{ id: 'one' }])
   await b.start()
   test.equal(b.machine, 'one')
 })
 
 for (const failing of ['a', 'b']) {
-  t.test(`${failing} fails to enact: all take it back, and it is said what became of each`, async (test) => {
+  t.test(`${failing} fails to enact: all revert it, and the outcome of each is reported`, async (test) => {
     const nodes = await RolloutNodes.form(test)
     const a = nodes.node('a')
     await a.add('one')
@@ -111,7 +111,7 @@ for (const failing of ['a', 'b']) {
   })
 }
 
-t.test('a node that vanishes while it enacts: all take it back, its state is unknown', async (test) => {
+t.test('a node that vanishes while it enacts: all revert it, its state is unknown', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -126,7 +126,7 @@ t.test('a node that vanishes while it enacts: all take it back, its state is unk
   test.equal(await nodes.settled(), '')
 })
 
-t.test('an answer that is lost: what the node did is taken back', async (test) => {
+t.test("a lost answer: the node's changes are reverted", async (test) => {
   const nodes = await RolloutNodes.form(test)
   const a = nodes.node('a')
   await a.add('one')
@@ -136,7 +136,7 @@ t.test('an answer that is lost: what the node did is taken back', async (test) =
   test.equal(await nodes.settled(), '')
 })
 
-t.test('the node that was asked enacts last', async (test) => {
+t.test('the asked node enacts last', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -147,10 +147,10 @@ t.test('the node that was asked enacts last', async (test) => {
   await a.add('two')
   b.failures.push('replaceFile')
   await refuses(test, 'APPLY_PARTIAL', a.apply())
-  test.equal(await nodes.settled(), 'one', 'those that have enacted go back')
+  test.equal(await nodes.settled(), 'one', 'those that have enacted revert')
 })
 
-t.test('of two nodes that apply at once one is refused, and told who was first', async (test) => {
+t.test('of two nodes that apply at once one is refused, and learns who was first', async (test) => {
   const nodes = await RolloutNodes.form(test)
   const [a, b] = [nodes.node('a'), nodes.node('b')]
   await a.add('one')
@@ -178,9 +178,9 @@ t.test('while another node applies, nothing else is done to this machine, and th
   await reached
   await refuses(test, 'APPLY_IN_PROGRESS', b.engine.run([]))
   test.equal(b.engine.state.state, 'applying')
-  test.ok(b.engine.isUnsettled, 'it has, or is about to have, what is not running yet')
+  test.ok(b.engine.isUnsettled, 'it has, or is about to have, a configuration that is not running yet')
   await b.engine.converge(() => true)
-  test.equal(b.machine, 'one', 'whoever looks after programs does not take it back')
+  test.equal(b.machine, 'one', 'supervision of programs does not revert it')
   go()
   await applying
   test.equal(await nodes.settled(), 'one')
@@ -188,7 +188,7 @@ t.test('while another node applies, nothing else is done to this machine, and th
   await b.engine.run([])
 })
 
-/** One is applied, and `two` is pending. */
+/** One change is applied, and `two` is pending. */
 async function begun(test: Test) {
   const nodes = await RolloutNodes.form(test)
   const a = nodes.node('a')
@@ -219,11 +219,11 @@ for (const killed of ['a', 'b']) {
       const others = await nodes.settled()
       if (isKilled) await victim.start()
       const all = await nodes.settled()
-      test.equal(all, others, `killed at point ${points}: who went on decided for it`)
-      if (answered !== undefined) test.equal(all, answered, 'and what was answered is so')
+      test.equal(all, others, `killed at point ${points}: the others decided for it`)
+      if (answered !== undefined) test.equal(all, answered, 'and the answer holds')
       test.same(new Set(nodes.all.map(({ running }) => running)), new Set([all]))
       seen.add(all)
-      // They go on as if nothing had been.
+      // They continue as if nothing had happened.
       await nodes.node('c').add('three')
       await nodes.node('c').apply()
       test.match(await nodes.settled(), /three/)
@@ -232,7 +232,7 @@ for (const killed of ['a', 'b']) {
     test.same(seen, new Set(['one', 'one two']), 'both have happened')
   })
 
-  t.test(`${role} is killed and back before anybody has noticed`, async (test) => {
+  t.test(`${role} is killed and back before any node has noticed`, async (test) => {
     for (let [points, isKilled] = [1, true]; isKilled; points++) {
       const nodes = await begun(test)
       const [a, victim] = [nodes.node('a'), nodes.node(killed)]
@@ -256,74 +256,68 @@ t.test('all are killed at once, at any point', async (test) => {
     isKilled = !a.isUp
     a.stopAt = Infinity
     for (const node of nodes.all) node.stop()
-    // Those that were asked are back first.
+    // The asked ones are back first.
     for (const node of nodes.all.toReversed()) await node.start()
     const all = await nodes.settled()
     test.ok(['one', 'one two'].includes(all), `killed at point ${points}`)
   }
 })
 
-t.test(
-  'one node alone: it runs the change, the others do not, and the next apply on all brings them together',
-  async (test) => {
-    const nodes = await RolloutNodes.form(test)
-    const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+t.test('one node alone: it runs the change, the others do not, and the next apply on all unites them', async (test) => {
+  const nodes = await RolloutNodes.form(test)
+  const [a, b, c] = [nodes.node('a'), nodes.node('b'), nodes.node('c')]
+  await a.add('one')
+  await a.apply()
+  await a.add('two')
+  await nodes.settled()
+  const asked: string[] = []
+  b.fault = (id) => void asked.push(id)
+  const { revision, nodes: outcomes } = (await b.apply({ onlyHere: true })) ?? {}
+  test.match({ revision, outcomes }, { revision: 1, outcomes: [{ nodeId: 'b', state: 'applied' }] })
+  test.same(asked, [], 'no other was asked')
+  await nodes.settled()
+  test.same([a.machine, b.machine, c.machine], ['one', 'one two', 'one'])
+  test.match(b.told.at(-1), { state: 'applied', revision: 1, changes: 1, onlyOn: 'b' })
+  test.equal((await b.apply({ onlyHere: true }))?.live, undefined, 'there is nothing left to do here')
+
+  test.comment('others apply something else meanwhile, and it restarts')
+  await c.add('three')
+  const three = c.store.changes().find(({ key }) => key === 'three')?.id
+  await c.engine.apply({ force: undefined, changes: [three ?? ''] }, { by: 'tester', address: undefined })
+  await nodes.settled()
+  test.same([a.machine, b.machine], ['one three', 'one three two'])
+  b.stop()
+  await b.start()
+  await nodes.settled()
+  test.equal(b.machine, 'one three two')
+  await c.apply()
+  test.equal(await nodes.settled(), 'one three two')
+  test.equal(a.machine, b.machine)
+  test.same(a.store.aheadOn('b'), [])
+})
+
+t.test('one node alone: killed at every point, it runs the old or the new, and no other is touched', async (test) => {
+  const once = async (stopAt: number): Promise<number> => {
+    const nodes = await RolloutNodes.form(test, ['a', 'b'])
+    const [a, b] = [nodes.node('a'), nodes.node('b')]
     await a.add('one')
+    await nodes.settled()
+    const before = b.points
+    b.stopAt = before + stopAt
+    await b.apply({ onlyHere: true })
+    const passed = b.points - before
+    b.stopAt = Infinity
+    if (!b.isUp) await b.start()
+    await nodes.settled()
+    test.equal(a.machine, '')
+    const isAhead = b.store.aheadOn('b').length === 1
+    test.equal(b.machine, isAhead ? 'one' : '', `killed at ${stopAt}`)
+    test.match(a.store.changes(), [{ key: 'one' }], 'pending for the others')
     await a.apply()
-    await a.add('two')
-    await nodes.settled()
-    const asked: string[] = []
-    b.fault = (id) => void asked.push(id)
-    const { revision, nodes: outcomes } = (await b.apply({ onlyHere: true })) ?? {}
-    test.match({ revision, outcomes }, { revision: 1, outcomes: [{ nodeId: 'b', state: 'applied' }] })
-    test.same(asked, [], 'nobody else was asked')
-    await nodes.settled()
-    test.same([a.machine, b.machine, c.machine], ['one', 'one two', 'one'])
-    test.match(b.told.at(-1), { state: 'applied', revision: 1, changes: 1, onlyOn: 'b' })
-    test.equal((await b.apply({ onlyHere: true }))?.live, undefined, 'there is nothing left to do here')
-
-    test.comment('others apply something else meanwhile, and it starts anew')
-    await c.add('three')
-    const three = c.store.changes().find(({ key }) => key === 'three')?.id
-    await c.engine.apply({ force: undefined, changes: [three ?? ''] }, { by: 'tester', address: undefined })
-    await nodes.settled()
-    test.same([a.machine, b.machine], ['one three', 'one three two'])
-    b.stop()
-    await b.start()
-    await nodes.settled()
-    test.equal(b.machine, 'one three two')
-    await c.apply()
-    test.equal(await nodes.settled(), 'one three two')
-    test.equal(a.machine, b.machine)
-    test.same(a.store.aheadOn('b'), [])
-  },
-)
-
-t.test(
-  'one node alone: killed at every point, it runs the old or the new, and nobody else is touched',
-  async (test) => {
-    const once = async (stopAt: number): Promise<number> => {
-      const nodes = await RolloutNodes.form(test, ['a', 'b'])
-      const [a, b] = [nodes.node('a'), nodes.node('b')]
-      await a.add('one')
-      await nodes.settled()
-      const before = b.points
-      b.stopAt = before + stopAt
-      await b.apply({ onlyHere: true })
-      const passed = b.points - before
-      b.stopAt = Infinity
-      if (!b.isUp) await b.start()
-      await nodes.settled()
-      test.equal(a.machine, '')
-      const isAhead = b.store.aheadOn('b').length === 1
-      test.equal(b.machine, isAhead ? 'one' : '', `killed at ${stopAt}`)
-      test.match(a.store.changes(), [{ key: 'one' }], 'pending for the others')
-      await a.apply()
-      test.equal(await nodes.settled(), 'one')
-      return passed
-    }
-    const points = await once(Infinity)
-    test.ok(points > 5)
-    for (let stopAt = 1; stopAt <= points; stopAt++) await once(stopAt)
-  },
-)
+    test.equal(await nodes.settled(), 'one')
+    return passed
+  }
+  const points = await once(Infinity)
+  test.ok(points > 5)
+  for (let stopAt = 1; stopAt <= points; stopAt++) await once(stopAt)
+})

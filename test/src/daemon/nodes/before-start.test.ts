@@ -19,7 +19,7 @@ async function taken(t: Test, port: number): Promise<void> {
   t.teardown(() => server.close())
 }
 
-t.test('a port that somebody has is named before anything starts', async (t) => {
+t.test('a port in use is named before anything starts', async (t) => {
   const node = await place('/none', 2)
   await taken(t, node.listen.port)
   await t.rejects(assertFree([node], false), {
@@ -29,13 +29,13 @@ t.test('a port that somebody has is named before anything starts', async (t) => 
 
 t.test("etcd's ports count at the first start only: later its own may still run", async (t) => {
   const node = await place()
-  // Where somebody else listens there already, that serves as well.
+  // Where another program listens there already, that serves as well.
   await taken(t, node.peer.port + 1).catch(() => undefined)
   await t.rejects(assertFree([node], true), /node 1 cannot listen/)
   await t.resolves(assertFree([node], false))
 })
 
-t.test('the preferred port, or one that is free', async (t) => {
+t.test('the preferred port, or a free one', async (t) => {
   const [node, port] = [await place(), await freePort()]
   t.equal(await portOfAll([node], port), port)
   await taken(t, port)
@@ -45,7 +45,7 @@ t.test('the preferred port, or one that is free', async (t) => {
 t.test('nodes that are still ending are waited for', async (t) => {
   const state = join(temporaryFolder(t, 'nodes'), 'node-1')
   const [node, never] = [await place(state), await place()]
-  await unused([node, never], () => t.fail('nothing is there'))
+  await unused([node, never], () => t.fail('there are none'))
   const lock = lockState(state)
   const waited = new Promise<void>((resolve) => {
     void unused([node, never], () => lock.release()).then(resolve)

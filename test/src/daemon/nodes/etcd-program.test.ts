@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { etcdProgram } from '../../../../src/daemon/nodes/etcd-program.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 
-/** Says what an etcd of that version says. */
+/** A program that prints the version of an etcd. */
 function saying(t: Test, text: string, folder = temporaryFolder(t, 'etcd')): string {
   const program = join(folder, 'etcd')
   writeFileSync(program, `#!/bin/sh\necho '${text}'\n`)
@@ -12,7 +12,7 @@ function saying(t: Test, text: string, folder = temporaryFolder(t, 'etcd')): str
   return program
 }
 
-t.test('one that was named is taken or refused, never replaced', async (t) => {
+t.test('a named one is accepted or refused, never replaced', async (t) => {
   const program = saying(t, 'etcd Version: 3.5.16')
   t.same(await etcdProgram(program), { program, version: '3.5.16' })
   const old = saying(t, 'etcd Version: 3.4.23')
@@ -23,7 +23,7 @@ t.test('one that was named is taken or refused, never replaced', async (t) => {
   )
 })
 
-t.test("the machine's, when it is new enough; else one that is fetched", async (t) => {
+t.test("the machine's, when it is new enough; otherwise a downloaded one", async (t) => {
   const folder = temporaryFolder(t, 'etcd')
   const fetched = saying(t, 'etcd Version: 3.5.99', folder)
   const fetch = join(folder, 'fetch.mjs')

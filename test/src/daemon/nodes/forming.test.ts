@@ -7,9 +7,9 @@ import { ADMIN, startIn } from '../../../fixtures/appliance.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { freePort } from '../../../fixtures/traffic.ts'
 
-/** That a cluster comes about is shown by test/system/nodes.test.ts, with real daemons. */
+/** test/system/nodes.test.ts, with real daemons, shows that a cluster is formed. */
 
-t.test('what a node refuses ends it, and names the node', async (t) => {
+t.test('the refusal of a node ends it, and names the node', async (t) => {
   const state = temporaryFolder(t, 'node')
   const listen = { host: '127.0.0.1', port: await freePort() }
   const { appliance } = await startIn(t, { state, more: { listen } })

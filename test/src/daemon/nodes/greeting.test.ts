@@ -18,7 +18,7 @@ const greeting: Greeting = {
 }
 const text = (more: Partial<Greeting> = {}) => greetingLines({ ...greeting, ...more }).join('\n')
 
-t.test('the first start tells who the administrator is', async (t) => {
+t.test('the first start shows the administrator', async (t) => {
   t.match(text(), /Node 3 {9}https:\/\/127\.0\.0\.3:9443\/api\/v1 {3}\(process 103\)\n/)
   t.match(text(), /Administrator {2}a@b\.c\n {2}Password {7}made-up {3}\(shown this once\)\n/)
   t.match(text(), 'http://127.0.0.1:8080/ http://127.0.0.2:8080/ http://127.0.0.3:8080/')
@@ -27,14 +27,14 @@ t.test('the first start tells who the administrator is', async (t) => {
   t.match(text({ password: undefined }), /Password {7}the one in FULCRUM_ADMIN_PASSWORD\n/)
 })
 
-t.test('a later one tells what is there', async (t) => {
+t.test('a later one shows the existing state', async (t) => {
   const later = text({ isFirst: false, password: undefined, demo: undefined })
   t.notMatch(later, /Administrator|Demo|undefined/)
   t.match(later, `"password":"YOURS"`)
   t.match(later, /kill 102; .*\n.*kill -USR2 99 /)
 })
 
-t.test('who does not run is not to be killed', async (t) => {
+t.test('a node that does not run is not offered for a kill', async (t) => {
   const [one, two, three] = [node(1), { ...node(2), pid: undefined }, node(3)]
   t.match(text({ nodes: [one, two, three] }), /Node 2 .*\(does not run\)\n[^]*kill 103; .*# node 3 is/)
   t.notMatch(text({ nodes: [one, two] }), /kill/)

@@ -10,12 +10,12 @@ const places = (count: number, port = 9444) =>
     return { number: index + 1, state: '', listen: peer, http: undefined, metrics: undefined, peer }
   })
 
-t.test('what a start finds', async (t) => {
+t.test('the nodes that a start finds', async (t) => {
   const state = temporaryFolder(t, 'nodes')
   t.equal(foundNodes(state, places(3)), undefined, 'nothing yet')
   const demo = { frontend: 8080, origins: [1, 2] } as const
   await keep(state, { nodes: 3, peer: '127.0.0.1:9444', isComplete: false, demo })
-  t.equal(foundNodes(state, places(4)), undefined, 'one that was not finished is begun anew, with any number')
+  t.equal(foundNodes(state, places(4)), undefined, 'an unfinished cluster is started anew, with any number of nodes')
   await keep(state, { nodes: 3, peer: '127.0.0.1:9444', isComplete: true, demo })
   t.same(foundNodes(state, places(3)), { nodes: 3, peer: '127.0.0.1:9444', isComplete: true, demo })
   t.throws(() => foundNodes(state, places(4)), /has 3 nodes: start it with --nodes 3; .*--state/)
@@ -26,7 +26,7 @@ t.test('what a start finds', async (t) => {
   t.equal(statSync(join(state, 'nodes.json')).mode & 0o777, 0o600)
 })
 
-t.test('a folder that is not of such a cluster is left alone', async (t) => {
+t.test('a folder that does not belong to such a cluster is left alone', async (t) => {
   const state = temporaryFolder(t, 'nodes')
   mkdirSync(join(state, 'node-1'))
   t.throws(() => foundNodes(state, places(3)), /has a folder node-1 and no nodes\.json: .*--state/)

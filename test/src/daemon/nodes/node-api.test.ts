@@ -5,7 +5,7 @@ import { ADMIN, startIn } from '../../../fixtures/appliance.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { freePort } from '../../../fixtures/traffic.ts'
 
-t.test('asks a node as everybody does, and takes no other for it', async (t) => {
+t.test('calls a node like any client, and does not confuse it with another', async (t) => {
   const state = temporaryFolder(t, 'node')
   const listen = { host: '127.0.0.3', port: await freePort() }
   const { appliance } = await startIn(t, { state, more: { listen } })

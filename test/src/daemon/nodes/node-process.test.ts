@@ -7,7 +7,7 @@ import { until } from '../../../fixtures/daemon.ts'
 
 const RUNS = `setInterval(() => undefined, 1_000); process.on('SIGTERM', () => process.exit(0)); process.send({ state: 'listens', email: 'a@b', password: 'secret' }); process.send({ state: 'runs', demoUrl: 'http://x/' });`
 
-/** A program in the place of the daemon. */
+/** A program in place of the daemon. */
 function nodeOf(t: Test, source: string, onEnded: (how: string) => void = () => undefined) {
   const folder = temporaryFolder(t, 'node')
   const program = join(folder, 'program.cjs')
@@ -19,13 +19,13 @@ function nodeOf(t: Test, source: string, onEnded: (how: string) => void = () => 
   return node
 }
 
-/** Never that of nobody, which stands for a whole group of processes. */
+/** Never an id of 0 or 1, which stands for a whole group of processes. */
 function pidOf({ pid }: NodeProcess): number {
   if (pid === undefined) throw new Error('it does not run')
   return pid
 }
 
-t.test('what a node tells is kept; what it writes goes to its log', async (t) => {
+t.test('messages of a node are kept; its output goes to its log', async (t) => {
   const node = nodeOf(t, `console.error('hello'); ${RUNS}`)
   node.begin()
   await node.runs()
@@ -36,7 +36,7 @@ t.test('what a node tells is kept; what it writes goes to its log', async (t) =>
   t.equal(statSync(node.logFile).mode & 0o777, 0o600)
 })
 
-t.test('one that ends before it runs says why', async (t) => {
+t.test('a node that ends before it runs gives the reason', async (t) => {
   const node = nodeOf(t, `console.error('first\\nport taken'); process.exit(3)`)
   node.begin()
   await t.rejects(
@@ -45,7 +45,7 @@ t.test('one that ends before it runs says why', async (t) => {
   )
 })
 
-t.test('one that was killed may have left something, and starts again', async (t) => {
+t.test('a killed node may have left files, and starts again', async (t) => {
   const ended: string[] = []
   const node = nodeOf(t, RUNS, (how) => ended.push(how))
   node.begin()
@@ -74,7 +74,7 @@ t.test('a long log is put aside by the next start', async (t) => {
   t.equal(statSync(`${node.logFile}.1`).size, 4 * 1024 * 1024 + 1)
 })
 
-t.test('it has a session of its own: what kills the group of its parent does not reach it', async (t) => {
+t.test("it has its own session: a kill of its parent's group does not reach it", async (t) => {
   const node = nodeOf(t, RUNS)
   node.begin()
   await node.runs()

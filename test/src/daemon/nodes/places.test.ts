@@ -25,7 +25,7 @@ t.test('addresses count up from that of the first, at the same ports', async (t)
   })
 })
 
-t.test('what cannot be is refused, and says why', async (t) => {
+t.test('impossible settings are refused with the reason', async (t) => {
   const refused: readonly (readonly [argv: readonly string[], why: RegExp])[] = [
     [['--profile', 'appliance'], /--nodes 3: is for the trial profile/],
     [['--observe', '/x'], /--observe/],
@@ -45,7 +45,7 @@ t.test('what cannot be is refused, and says why', async (t) => {
   t.ok(places('--listen', '127.0.0.252:9443'))
 })
 
-t.test('the demonstration is of the first; nothing that is for all reaches one', async (t) => {
+t.test('only the first has the demonstration; settings for all reach none', async (t) => {
   const settings = settingsOf(
     '--state',
     '/s',

@@ -5,11 +5,11 @@ import { runNodes } from '../../../../src/daemon/nodes/run-nodes.ts'
 import { testSettings } from '../../../fixtures/appliance.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 
-/** How a cluster lives and ends is shown by test/system/nodes.test.ts. */
+/** test/system/nodes.test.ts shows the life and the end of a cluster. */
 
 const never = () => t.fail('it ended as if it had run')
 
-t.test('what cannot be is refused before anything is made', async (t) => {
+t.test('impossible settings are refused before anything is created', async (t) => {
   const state = join(temporaryFolder(t, 'nodes'), 'state')
   const appliance = testSettings(state, { profile: 'appliance' })
   await t.rejects(runNodes(appliance, 3, {}, never), /^--nodes 3: is for the trial profile/)

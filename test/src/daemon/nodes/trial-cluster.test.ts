@@ -9,7 +9,7 @@ import { until } from '../../../fixtures/daemon.ts'
 
 const RUNS = `setInterval(() => undefined, 1_000); process.on('SIGTERM', () => process.exit(0)); process.send({ state: 'listens' }); process.send({ state: 'runs' })`
 
-/** Three nodes with a program in the place of the daemon; real ones are in test/system/nodes.test.ts. */
+/** Three nodes with a program in place of the daemon; test/system/nodes.test.ts has real ones. */
 function clusterOf(t: Test, source: string, kept: KeptNodes | undefined) {
   const state = temporaryFolder(t, 'nodes')
   const program = join(state, 'program.cjs')
@@ -42,14 +42,14 @@ function clusterOf(t: Test, source: string, kept: KeptNodes | undefined) {
 
 const COMPLETE: KeptNodes = { nodes: 3, peer: '127.0.0.1:1', isComplete: true, demo: undefined }
 
-t.test('a first start that does not come about is not complete', async (t) => {
+t.test('a first start that fails is not complete', async (t) => {
   const { cluster, now, said } = clusterOf(t, `console.error('no'); process.exit(3)`, undefined)
   await t.rejects(cluster.start(), /node \d has ended \(exit code 3\): no\n/)
   t.match(now(), { nodes: 3, isComplete: false })
   t.notMatch(said.join('\n'), /Password/)
 })
 
-t.test('a later start goes on with those that start', async (t) => {
+t.test('a later start continues with the nodes that start', async (t) => {
   const { cluster, complaints, said } = clusterOf(
     t,
     `if (process.env.NUMBER === '2') process.exit(1); else { ${RUNS} }`,
@@ -68,7 +68,7 @@ t.test('without any node there is no cluster', async (t) => {
   await t.rejects(cluster.start(), { message: 'no node has started' })
 })
 
-t.test('a node that ends stays so until it is asked to start', async (t) => {
+t.test('a node that ends stays so until its start is requested', async (t) => {
   const { cluster, said } = clusterOf(t, RUNS, COMPLETE)
   await cluster.start()
   const pid = Number(/Node 2 .*process (\d+)/.exec(said.join('\n'))?.[1])

@@ -12,7 +12,7 @@ import {
 
 const fixture = (name: string) => readFileSync(new URL(`../../../fixtures/apt-2.6/${name}`, import.meta.url), 'utf8')
 
-t.test('what a simulated upgrade would install', async (test) => {
+t.test('the packages that a simulated upgrade would install', async (test) => {
   const found = parseInstallations(fixture('simulate.txt'))
   const lines = found.map(({ name, currentVersion, pendingVersion }) => `${name} ${currentVersion} ${pendingVersion}`)
   test.same(lines.toSorted(), [
@@ -29,7 +29,7 @@ t.test('what a simulated upgrade would install', async (test) => {
   test.match(
     one('libgcrypt20'),
     { repository: 'Debian-Security:12', release: 'oldstable-security', security: true },
-    'in both repositories: the one that matters',
+    'in both repositories: the relevant one',
   )
   test.match(one('linux-image-6.1.0-40-amd64'), { currentVersion: '', security: true })
   test.match(one('libc6'), { architecture: 'i386' })
@@ -39,11 +39,11 @@ t.test('what a simulated upgrade would install', async (test) => {
       { repository: 'localhost', release: '', security: false },
       { repository: '', release: '' },
     ],
-    'repositories that do not say what they are',
+    'repositories that do not name themselves',
   )
 })
 
-t.test('packages in their own words', async (test) => {
+t.test('packages with their own descriptions', async (test) => {
   const shown = parseShow(fixture('show.txt'))
   test.match(shown, [
     { name: 'bash', version: '5.2.15-2+b13', summary: 'GNU Bourne Again SHell', description: '' },
@@ -71,7 +71,7 @@ t.test('bytes to download', async (test) => {
   test.equal(downloadBytes(''), 0)
 })
 
-t.test('what has changed between two lists', async (test) => {
+t.test('changes between two lists', async (test) => {
   test.equal(
     INSTALLED_FORMAT,
     String.raw`${'$'}{Package} ${'$'}{Architecture} ${'$'}{Version} ${'$'}{db:Status-Status}\n`,

@@ -21,7 +21,7 @@ t.test('only the suite of a line changes', async (test) => {
       .replace('  bookworm main', '  trixie main')
       .replace('org bookworm-security', 'org trixie-security'),
   )
-  test.equal(withSuites(changed, 'a.list', SUITES), changed, 'twice is once')
+  test.equal(withSuites(changed, 'a.list', SUITES), changed, 'a second time changes nothing')
   test.same(suitesOf(LIST, 'a.list'), ['bookworm', 'bookworm-security', './'])
 })
 
@@ -35,7 +35,7 @@ t.test('paragraphs name several suites', async (test) => {
   test.same(suitesOf(text, 'debian.sources'), ['bookworm', 'bookworm-security', 'bookworm-backports'])
 })
 
-t.test('they may stand in several lines', async (test) => {
+t.test('they may be on several lines', async (test) => {
   const text = `Types: deb
 Suites:
  bookworm

@@ -37,7 +37,7 @@ t.test('without a record the machine is left as it was found', async (test) => {
   test.same(driver.plan(undefined, viewOf({ clocks: [clock(on(), 'another-node')] }), { atLeast: 'runtime' }), [])
 })
 
-t.test('chrony judges its file before it is put in place, and is restarted when it changed', async (test) => {
+t.test('chrony checks its file before it is put in place, and is restarted when it changed', async (test) => {
   test.same(kinds(undefined, on('a.test')), ENABLED)
   test.same(kinds(off(), on('a.test')), ENABLED)
   test.same(kinds(on('a.test'), on('b.test')), ENABLED)
@@ -46,20 +46,20 @@ t.test('chrony judges its file before it is put in place, and is restarted when 
   test.match(steps(undefined, on())[0], { argv: ['chronyd', '-p', '-f', `${CONFIG}.candidate`], path: CONFIG })
 })
 
-t.test('a restarted daemon lets a chrony be that already does what it should', async (test) => {
+t.test('a restarted daemon leaves a correct chrony alone', async (test) => {
   test.same(kinds('unknown', on('a.test')), ['check', 'replaceFile', 'setting enabled', 'unit restart skip'])
   test.same(kinds('unknown', on('a.test'), 'reload'), ENABLED, 'after a crash it does not')
 })
 
-t.test('switched off, chrony stops for good and its file is the one that was found', async (test) => {
+t.test('switched off, chrony stops for good and its file is the original one', async (test) => {
   for (const running of [on('a.test'), undefined, 'unknown'] as const) {
     test.same(kinds(running, off('a.test')), ['setting disabled', 'removeFile'])
   }
 })
 
-t.test('what was there before the first record comes back with the last', async (test) => {
+t.test('the state before the first record comes back with the last', async (test) => {
   test.same(kinds(on(), undefined), ['removeFile', 'unit restart act', 'setting undefined'])
-  test.same(kinds(off(), null), ['removeFile', 'setting undefined'], 'what does not run is not started')
+  test.same(kinds(off(), null), ['removeFile', 'setting undefined'], 'a stopped program is not started')
   const host = new RecordingHost()
   await host.replaceFile(CONFIG, 'pool of.the.administrator\n', 0o644)
   for (const [running, desired] of [
@@ -75,7 +75,7 @@ t.test('what was there before the first record comes back with the last', async 
   test.equal(await host.readFile(CONFIG), 'pool of.the.administrator\n', 'a second time leaves it alone')
 })
 
-t.test('a change of the zone alone is none of chrony', async (test) => {
+t.test('a change of the zone alone does not concern chrony', async (test) => {
   const after = { ...clock(on()), timezone: 'Europe/Paris' }
   const change = { section: 'clocks', id: 'node', before: clock(on()), after } as const
   test.equal(driver.effectOf(change, view(), view()), undefined)
@@ -88,7 +88,7 @@ t.test('a stored server that is no host is a problem before anything happens', a
   test.same(driver.verify(view()), [])
 })
 
-t.test('what chrony says is blamed on the server of the line, or on all', async (test) => {
+t.test("chrony's messages are blamed on the server of the line, or on all", async (test) => {
   const said = (line: number) => `2026-01-01T00:00:00Z Fatal error : Invalid syntax at line ${line} in file x`
   const desired = view(on('a.test', 'b.test', 'a.test', 'c.test'))
   test.match(driver.diagnose(said(4), desired), [

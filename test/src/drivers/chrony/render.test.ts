@@ -6,11 +6,11 @@ const directives = (servers: readonly string[]) =>
     .split('\n')
     .filter((line) => /^(server|pool)/.test(line))
 
-t.test('each server once, in the order they were named', async (test) => {
+t.test('each server once, in the given order', async (test) => {
   test.same(directives(['b.test', '192.0.2.1', 'b.test']), ['server b.test iburst', 'server 192.0.2.1 iburst'])
 })
 
-t.test('nobody named any: those of Debian', async (test) => {
+t.test('without servers: those of Debian', async (test) => {
   test.same(directives([]), ['pool 2.debian.pool.ntp.org iburst'])
 })
 

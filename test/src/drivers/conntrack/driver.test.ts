@@ -56,11 +56,11 @@ t.test('size and timeouts are set in the kernel and kept for the next boot, afte
   )
 })
 
-t.test('the same values in other words need nothing', async (test) => {
+t.test('the same values in another notation need nothing', async (test) => {
   test.same(plan({ ...SIZE, ...TIMEOUTS }, { ...SIZE, ...SAME_TIMEOUTS }), [])
 })
 
-t.test('what goes is given back as it was found', async (test) => {
+t.test('a removed setting gets its original value back', async (test) => {
   const back = plan({ ...SIZE, ...TIMEOUTS }, {})
   test.same(files(back, 'removeFile'), ['/etc/sysctl.d/60-fulcrum-conntrack.conf', '/etc/modules-load.d/fulcrum.conf'])
   test.same(new Set(settings(back).map(([, value]) => value)), new Set([undefined]))
@@ -70,7 +70,7 @@ t.test('what goes is given back as it was found', async (test) => {
   test.same(half[1], ['sysctl net.netfilter.nf_conntrack_max', '100000'])
 })
 
-t.test('a change costs nothing but a moment, and is that of its own node only', async (test) => {
+t.test('a change is quick, and concerns its own node only', async (test) => {
   const view = viewOf({})
   const [before, [record]] = [undefined, SIZE.conntrackLimits ?? []]
   const change = (id: string) => ({ section: 'conntrackLimits', id, before, after: record }) as const

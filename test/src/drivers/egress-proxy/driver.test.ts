@@ -39,14 +39,14 @@ t.test('without a record the machine is left as it was found', async (test) => {
   test.same(short(undefined, view(proxy({ id: 'another-node' }))), [])
 })
 
-t.test('what holds a secret is for root only; the script that apt’s account runs is for everybody', async (test) => {
+t.test('files with a secret are for root only; the script that apt’s account runs is for every user', async (test) => {
   test.same(short(undefined, view(proxy())), WRITE)
   test.same(short(view(), view(proxy())), WRITE)
   test.same(short(view(proxy()), view(proxy())), [])
   test.same(short(undefined, view(proxy({ password: '' }))), [WRITE[0], WRITE[1], `write ${paths.apt} 644`])
 })
 
-t.test('a password that goes is away before the file opens to everybody, and would come back closed', async (test) => {
+t.test('a removed password is gone before the file becomes readable, and undo closes the file', async (test) => {
   test.same(short(view(proxy()), view(proxy({ password: '' }))), [
     `remove ${paths.apt}`,
     WRITE[0],
@@ -55,7 +55,7 @@ t.test('a password that goes is away before the file opens to everybody, and wou
   ])
 })
 
-t.test('an empty bypass list needs no script, and apt forgets it first', async (test) => {
+t.test('an empty bypass list needs no script, and apt drops it first', async (test) => {
   const expected = [WRITE[0], WRITE[2], `remove ${paths.bypassScript}`]
   test.same(short(view(proxy()), view(proxy({ bypass: [] }))), expected)
 })
@@ -67,7 +67,7 @@ t.test('switched off, or without its record, nothing is left', async (test) => {
   test.same(short(view(proxy({ enable: false })), view()), [])
 })
 
-t.test('a preview masks the password, and no step says it', async (test) => {
+t.test('a preview masks the password, and no step mentions it', async (test) => {
   const files = driver.render(view(proxy()))
   test.equal(files.length, 3)
   for (const { content } of files) test.notMatch(content, /top|secret/)
@@ -86,7 +86,7 @@ t.test('stored values that cannot be used are problems before anything happens',
   test.same([driver.verify(view()), [...driver.prepare(view())], driver.diagnose('', view())], [[], [], []])
 })
 
-t.test('a change is at once, and that of its own node only', async (test) => {
+t.test('a change is immediate, and concerns its own node only', async (test) => {
   const change = { section: 'systemProxies', before: undefined, after: undefined } as const
   test.equal(driver.effectOf({ ...change, id: 'node' }, view(), view()), 'runtime')
   test.equal(driver.effectOf({ ...change, id: 'another-node' }, view(), view()), undefined)

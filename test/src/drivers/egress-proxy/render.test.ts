@@ -27,7 +27,7 @@ function used(more: Partial<SystemProxy>): ProxyInUse {
   return proxy
 }
 
-t.test('without an address, switched off, or with an address that is no host, nothing is used', async (test) => {
+t.test('without an address, switched off, or with an invalid address, nothing is used', async (test) => {
   for (const more of [{ enable: false }, { address: null }, { address: { value: 'a";b', port: 1 } }]) {
     test.equal(proxyInUse(settings(more)), undefined)
   }
@@ -71,11 +71,11 @@ t.test('no value of a field becomes another directive or another variable', asyn
   }
 })
 
-t.test('an IPv6 proxy stands in brackets', async (test) => {
+t.test('an IPv6 proxy is in brackets', async (test) => {
   test.match(renderApt(used({ address: { value: '2001:db8::8', port: 80 } }), '/s'), '"http://[2001:db8::8]:80/"')
 })
 
-/** What the script answers a program that asks about a host. */
+/** The answers of the script to a program that asks about a host. */
 function answers(test: Test, bypass: readonly string[]) {
   const script = join(temporaryFolder(test, 'bypass'), 'bypass')
   writeFileSync(script, renderBypass(used({ bypass: [...bypass], password: 'secret' })), { mode: 0o755 })

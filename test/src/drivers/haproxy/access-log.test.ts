@@ -4,7 +4,7 @@ import { renderConfig } from '../../../../src/drivers/haproxy/render.ts'
 import { frontend } from '../../../fixtures/config.ts'
 import { PATHS, viewOf } from './records.ts'
 
-t.test('only frontends that log have statements, and only then there is a ring', async (test) => {
+t.test('statements exist only for frontends with a log, and only then there is a ring', async (test) => {
   const logs = { enabled: true } as const
   test.ok(logStatements(frontend('f', null, { logs })).length > 0)
   test.strictSame(logStatements(frontend('f', null)), [])
@@ -16,11 +16,11 @@ t.test('only frontends that log have statements, and only then there is a ring',
   test.notMatch(text({ mode: 'tcp' }), /^ring/m)
 })
 
-t.test('a line says where it goes, and what the line of Apache needs is always there', async (test) => {
+t.test("a line names its targets, and always has the fields of Apache's format", async (test) => {
   const formatOf = (more: object) =>
     logStatements(frontend('f', null, { logs: { enabled: true, ...more } })).find((one) => one.startsWith('log-format'))
   test.match(formatOf({}), /^log-format "fulcrum1 %pid /)
-  test.match(formatOf({ format: 'combined' }), /^log-format "fulcrum1 .* Referer=.* User-Agent=/, 'nobody forwards it')
+  test.match(formatOf({ format: 'combined' }), /^log-format "fulcrum1 .* Referer=.* User-Agent=/, 'it is not forwarded')
   test.match(formatOf({ target: 'both' }), /^log-format "fulcrum1,both,structured %pid [^=]*$/)
   const combined = formatOf({ target: 'syslog', format: 'combined', headers: ['X', 'user-agent'] })
   test.match(combined, /^log-format "fulcrum1,syslog,combined %pid .* X=\S+ user-agent=\S+ Referer=\S+"$/)

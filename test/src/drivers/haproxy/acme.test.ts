@@ -31,7 +31,7 @@ t.test('the frontend with port 80 answers for the names of each account, before 
   test.ok(text.indexOf('http-request return') < text.indexOf('http-request redirect'))
 })
 
-t.test('frontends where the CA does not ask have nothing of it', async (test) => {
+t.test('frontends that the CA does not use are unchanged', async (test) => {
   const view = viewOf(ordered)
   const others = [
     frontend('f', null, { ports: '8080' }),
@@ -53,10 +53,10 @@ t.test('frontends where the CA does not ask have nothing of it', async (test) =>
     undefined,
   )
   const broken = { ...ordered, acmeAccounts: [acmeAccount('a', { privateKey: 'none' })] }
-  test.same(challengeStatements(plain, viewOf(broken)), [], 'a key that cannot be read')
+  test.same(challengeStatements(plain, viewOf(broken)), [], 'an unreadable key')
 })
 
-t.test('many names stay within what a line of HAProxy holds', async (test) => {
+t.test('many names stay within the maximum line of HAProxy', async (test) => {
   const names = Array.from({ length: 100 }, (_, at) => `n${at}.test`)
   const view = viewOf({ ...ordered, acmeOrders: [acmeOrder('o', 'a', { names })] })
   const lines = challengeStatements(plain, view).map(({ text }) => text.trim().split(' ').length)

@@ -3,13 +3,13 @@ import { answerLines, payloadOf } from '../../../../src/drivers/haproxy/answers.
 
 const texts = (...asked: Parameters<typeof answerLines>) => answerLines(...asked).map(([text]) => text)
 
-t.test('a page is one word, and none is none', (test) => {
+t.test('a page is one word, and a missing one is left out', (test) => {
   test.equal(payloadOf('text/html', ''), '')
   test.equal(payloadOf('text/html', `it's\n$HOME`), String.raw` content-type 'text/html' string 'it'\''s'\x0a'$HOME'`)
   test.end()
 })
 
-t.test('maintenance ends everything, where bytes are passed as early as can be', (test) => {
+t.test('maintenance comes before everything, in tcp mode as early as possible', (test) => {
   const maintenance = { enabled: true } as const
   test.match(texts({ mode: 'http', maintenance }, 'frontend'), [/^http-request return status 503 .* no-store$/])
   test.same(texts({ mode: 'tcp', maintenance }, 'frontend'), ['tcp-request connection reject'])

@@ -15,7 +15,7 @@ t.test('the text is that of its statements', (t) => {
   t.end()
 })
 
-t.test('hashing is consistent, so that servers can come and go', (t) => {
+t.test('hashing is consistent, so that servers can be added and removed', (t) => {
   for (const balance of ['source', 'uri'] as const) t.match(text({ balance }), 'hash-type consistent')
   for (const balance of ['roundrobin', 'leastconn', 'random', 'first'] as const) t.notMatch(text({ balance }), 'hash')
   t.end()
@@ -39,7 +39,7 @@ t.test('the fallback is the last backup server and never remembered', (t) => {
   t.end()
 })
 
-t.test('http checks say what they ask for', (t) => {
+t.test('http checks contain their request', (t) => {
   t.match(text({ healthCheck: { type: 'http' } }), 'meth GET uri / ver HTTP/1.0\n')
   t.match(text({ healthCheck: { type: 'http', host: 'h' } }), 'ver HTTP/1.1 hdr Host h\n')
   t.match(text({ healthCheck: { type: 'http', expect: '204' } }), 'expect status 204\n')
@@ -47,7 +47,7 @@ t.test('http checks say what they ask for', (t) => {
   t.end()
 })
 
-t.test('the skeleton is blind to names and servers only', (t) => {
+t.test('the skeleton ignores only names and servers', (t) => {
   const skeleton = (more: Partial<L7Backend>): string => backendSkeleton(backend('b', ['r1'], more))
   t.equal(skeleton({ name: 'other', reals: [] }), skeleton({}))
   t.not(skeleton({ timeoutServer: 9 }), skeleton({}))

@@ -26,7 +26,7 @@ t.test('servers that are down stay down', (t) => {
   t.end()
 })
 
-t.test('the new file decides about weights', (t) => {
+t.test('servers that are changed, gone, halted or no longer checked are left out', (t) => {
   t.equal(carriedState(table(DOWN), config({ weight: 7 })), table(row('r1', '127.0.0.1', 0, 0, 7)))
   t.end()
 })
@@ -40,7 +40,7 @@ t.test('nothing is said of servers that changed, are gone, halted or no longer c
   t.end()
 })
 
-t.test('a server with a name keeps the address that it has', (t) => {
+t.test('a server with a host name keeps its current address', (t) => {
   const named = (address: string, state: number, admin: number, name = 'Web.test', weight = 100) =>
     row('r1', address, state, admin, weight).replace(' 1 - 8000 ', ` 1 ${name} 8000 `)
   for (const isChecked of [true, false]) {
@@ -61,7 +61,7 @@ t.test('a table of another shape is not guessed at', (t) => {
   t.end()
 })
 
-t.test('a place for an SRV record keeps the answer that it has', (t) => {
+t.test('a place for an SRV record keeps its answer', (t) => {
   const place = config({ ip: '_http._tcp.svc.test', port: null }, false)
   const named = (service: string, admin: number, port = 8080) =>
     `3 b 100001 r1 192.0.2.7 2 ${admin} 100 100 1 8 2 0 6 0 0 1 a.svc.test ${port} ${service} 0 0 - - 0`

@@ -32,7 +32,7 @@ const other = (more: Records = {}) => config({}, { certificates: [renewed, b], .
 const kinds = (before: ReturnType<typeof config>, after: ReturnType<typeof config>) =>
   driver.plan(before, after, { atLeast: 'runtime' }).map(({ kind }) => kind)
 
-t.test('files hold the certificates that an enabled frontend shows, and the order of each frontend', async (test) => {
+t.test('files hold the certificates of enabled frontends, and the order of each frontend', async (test) => {
   const files = certificateFiles(config(), PATHS)
   test.same(files, [
     { path: `${FOLDER}/a.pem`, content: a.chain + a.privateKey },
@@ -71,7 +71,7 @@ t.test('previews show no key', async (test) => {
   )
 })
 
-t.test('another content is told to the running HAProxy, read back, and kept in the file', async (test) => {
+t.test('new content is sent to the running HAProxy, read back, and stored in the file', async (test) => {
   const steps = driver.plan(config(), other(), { atLeast: 'runtime' })
   const file = `${FOLDER}/a.pem`
   test.match(steps, [
@@ -90,7 +90,7 @@ t.test('another content is told to the running HAProxy, read back, and kept in t
   test.notMatch(JSON.stringify(steps.map(({ why }) => why)), 'PRIVATE')
 })
 
-t.test('what needs a reload: a frontend shows others, in another order, or none', async (test) => {
+t.test('a reload is needed: a frontend presents others, in another order, or none', async (test) => {
   const reload = ['check', 'replaceFile', 'unit', 'keepOnly']
   for (const certificates of [['a', 'b'], ['b'], []]) test.same(kinds(config(), config({ certificates })), reload)
   test.same(kinds(config({ certificates: [] }), config({ certificates: ['a'] })), reload)
@@ -98,12 +98,12 @@ t.test('what needs a reload: a frontend shows others, in another order, or none'
   test.match(check, { kind: 'check', beside: certificateFiles(config(), PATHS) }, 'the checker reads them')
 })
 
-t.test('nothing is done for a name, or for what nobody shows', async (test) => {
+t.test('nothing is done for a name, or for an unused certificate', async (test) => {
   test.same(kinds(config(), config({}, { certificates: [{ ...a, name: 'x' }, b] })), [])
   test.same(kinds(config(), config({}, { certificates: [a, b, { ...renewed, id: 'unused' }] })), [])
 })
 
-t.test('what the buffer of HAProxy cannot hold is a reload: it would die of it', async (test) => {
+t.test("a certificate beyond HAProxy's buffer is a reload: HAProxy would crash", async (test) => {
   const long = { ...renewed, chain: renewed.chain.repeat(40) }
   const change = contentChanges(config(), config({}, { certificates: [long, b] }))
   test.equal(fitsRuntime(change), false)

@@ -29,18 +29,18 @@ t.test('names and the order of servers do not matter to HAProxy', (t) => {
   t.end()
 })
 
-t.test('servers that change, come and go', (t) => {
+t.test('servers that are changed, added and removed', (t) => {
   const changed = { ...base, realServers: [realServer('r1', { weight: 5 }), ...base.realServers.slice(1)] }
   t.match(difference(base, changed), [{ backendId: 'b', before: { weight: 100 }, after: { weight: 5 } }])
   t.match(difference(base, withBackend({}, ['r3', 'r1', 'r2'])), [{ before: undefined, after: { id: 'r3' } }])
   t.match(difference(base, withBackend({}, ['r2'])), [{ before: { id: 'r1' }, after: undefined }])
   const swapped = difference(base, withBackend({}, ['r2', 'r3']))
-  t.match(swapped, [{ after: { id: 'r3' } }, { before: { id: 'r1' }, after: undefined }], 'those that go are last')
+  t.match(swapped, [{ after: { id: 'r3' } }, { before: { id: 'r1' }, after: undefined }], 'removals are last')
   t.equal(swapped.length, 2)
   t.end()
 })
 
-t.test('what needs a reload', (t) => {
+t.test('changes that need a reload', (t) => {
   const reloads: readonly (readonly [string, Records])[] = [
     ['a port', { ...base, l7Frontends: [frontend('f', 'b', { ports: '81' })] }],
     ['a new frontend', { ...base, l7Frontends: [...base.l7Frontends, frontend('g', null, { ports: '81' })] }],
@@ -60,7 +60,7 @@ t.test('what needs a reload', (t) => {
   t.end()
 })
 
-t.test('servers come and go at runtime only where HAProxy can and the result is that of the file', (t) => {
+t.test('servers are added and removed at runtime only where HAProxy can and the result is that of the file', (t) => {
   const addition = (more: Partial<L7Backend>) => difference(withBackend(more, ['r1']), withBackend(more, ['r1', 'r2']))
   t.equal(addition({ persistence: { type: 'cookie' } }), 'reload', 'a new server has no cookie')
   const program = { type: 'script', id: 'ping' } as const
@@ -74,7 +74,7 @@ t.test('servers come and go at runtime only where HAProxy can and the result is 
   t.end()
 })
 
-t.test('a server that comes at runtime would lack what raw lines say of all servers', (t) => {
+t.test('a server added at runtime would lack the raw lines for all servers', (t) => {
   const raw = (more: Partial<L7Raw>): Records => ({ l7Raw: [{ id: 'cluster', ...NO_RAW, ...more }] })
   const addition = (more: Records) =>
     difference({ ...withBackend({}, ['r1']), ...more }, { ...withBackend({}, ['r1', 'r2']), ...more })
@@ -84,21 +84,21 @@ t.test('a server that comes at runtime would lack what raw lines say of all serv
   t.equal(addition(raw({ backends: [{ id: 'c', lines }] })).length, 1)
   t.equal(addition(raw({ backends: [{ id: 'b', lines: ['fullconn 5'] }] })).length, 1)
   const own = raw({ backends: [{ id: 'b', lines }] })
-  t.equal(difference({ ...base, ...own }, { ...withBackend({}, ['r1']), ...own }).length, 1, 'one that goes')
+  t.equal(difference({ ...base, ...own }, { ...withBackend({}, ['r1']), ...own }).length, 1, 'a removal')
   t.end()
 })
 
-t.test('backup servers serve in the order of the file: one that comes, goes or moves needs a reload', (t) => {
+t.test('backup servers serve in the order of the file: adding, removing or moving one needs a reload', (t) => {
   const fallback = { ip: '192.0.2.1', port: 80 }
   const backup = (ripId: string) => ({ ripId, backup: true })
   const r1 = { ripId: 'r1' }
   for (const more of [{}, { fallback }, { persistence: { type: 'ip' } }] as const) {
     const between = (before: L7Backend['reals'], after: L7Backend['reals']) =>
       difference(withBackend({ ...more, reals: before }), withBackend({ ...more, reals: after }))
-    t.equal(between([r1], [r1, backup('r2')]), 'reload', 'comes')
-    t.equal(between([r1, backup('r2')], [r1]), 'reload', 'goes')
+    t.equal(between([r1], [r1, backup('r2')]), 'reload', 'added')
+    t.equal(between([r1, backup('r2')], [r1]), 'reload', 'removed')
     t.equal(between([r1, backup('r2')], [r1, backup('r3'), backup('r2')]), 'reload', 'before another')
-    t.equal(between([r1, backup('r2'), backup('r3')], [r1, backup('r3'), backup('r2')]), 'reload', 'moves')
+    t.equal(between([r1, backup('r2'), backup('r3')], [r1, backup('r3'), backup('r2')]), 'reload', 'moved')
     t.match(
       between([r1, backup('r2')], [backup('r2'), r1, { ripId: 'r3' }]),
       [{ after: { id: 'r3' } }],

@@ -20,7 +20,7 @@ const script = (id: string, parameters: Record<string, string> = {}): HealthChec
   parameters,
 })
 
-t.test('what HAProxy can do itself it does itself', async (test) => {
+t.test('checks that HAProxy supports are its own', async (test) => {
   test.strictSame(lines({ type: 'none' }), [])
   test.strictSame(lines(script('tcp')), [])
   test.strictSame(lines(script('smtp', { domain: 'lb.example.org' })), ['option smtpchk EHLO lb.example.org'])
@@ -33,7 +33,7 @@ t.test('what HAProxy can do itself it does itself', async (test) => {
   )
 })
 
-t.test('values that HAProxy would read are never its words', async (test) => {
+t.test('values are never words of HAProxy', async (test) => {
   for (const parameters of [
     { expect: '200 on-error "%[env(PATH)]"' },
     { expect: '100-599 # x' },
@@ -54,7 +54,7 @@ t.test('values that HAProxy would read are never its words', async (test) => {
   test.strictSame(lines(script('mysql', { user: '' })), ['option mysql-check'])
 })
 
-t.test('for all else it starts the program of the backend', async (test) => {
+t.test('for all others it starts the program of the backend', async (test) => {
   const program = ['option external-check', 'external-check command /checks/backend-b']
   for (const check of [script('ping'), script('http', { text: 'x' }), script('own')]) {
     test.strictSame(lines(check), program)
@@ -86,7 +86,7 @@ const kinds = (before: ReturnType<typeof records> | undefined, after: ReturnType
     .plan(before === undefined ? undefined : viewOf(before), viewOf(after), { atLeast: 'runtime' })
     .map((step) => (step.kind === 'replaceFile' ? step.path.replace(/^.*\//, '') : step.kind))
 
-t.test('programs are there before HAProxy is told of them, and go after it was told', async (test) => {
+t.test('programs exist before HAProxy uses them, and are deleted afterwards', async (test) => {
   const native = records({ healthCheck: { type: 'tcp' } })
   const files = ['sandbox', 'backend-b', 'script-own']
   const whole = ['haproxy.cfg', 'unit', 'keepOnly']
@@ -105,7 +105,7 @@ t.test('another text, or other values, need no reload', async (test) => {
   test.equal(driver.effectOf({ ...change, id: 'other' }, running, desired), undefined)
 })
 
-t.test('what a backup may bring is refused with the backend', async (test) => {
+t.test('invalid records from a backup are refused with the backend', async (test) => {
   const broken = viewOf(records({ healthCheck: script('own', { b: '1' }) }))
   test.match(driver.verify(broken), [{ section: 'l7Backends', id: 'b', field: 'healthCheck.parameters.b' }])
   test.match(driver.verify(viewOf({ ...records(), healthChecks: [] })), [{ id: 'b', field: 'healthCheck.id' }])

@@ -25,7 +25,7 @@ t.test('requests', async (t) => {
   t.equal(requestWithPayload('set ssl cert x', 'A\r\n\n B\n'), 'set ssl cert x <<\nA\n B\n\n')
 })
 
-t.test('answers: a missing end is a torn answer, a refusal is a sentence', async (t) => {
+t.test('answers: without its end an answer is torn, a refusal is a sentence', async (t) => {
   t.equal(answerText('a\nb\n\n'), 'a\nb')
   t.equal(answerText('\n'), '')
   t.equal(answerText('a\nb\n'), undefined)

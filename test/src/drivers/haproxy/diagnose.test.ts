@@ -18,7 +18,7 @@ const view = viewOf({
 })
 const diagnose = (output: string) => diagnoseOutput(output, view, PATHS)
 
-/** What the real checker says of our file with some of its text replaced. */
+/** Output of the real checker for our file with some of its text replaced. */
 function checkerOn(...edits: readonly (readonly [string, string])[]): string {
   let text = renderConfig(view, PATHS)
   for (const [from, to] of edits) text = text.replace(from, to)
@@ -39,7 +39,7 @@ t.test('each line that the checker refuses is blamed on its record', (t) => {
     { section: 'l7Backends', id: 'b1', field: 'balance' },
     { section: 'l7Backends', id: 'b1', field: 'reals.r1', message: /unknown keyword 'bogus'/ },
   ])
-  t.notMatch(diagnose(output)[0]?.message, folder, 'our own path says nothing to a person')
+  t.notMatch(diagnose(output)[0]?.message, folder, 'our own path means nothing to a user')
   t.end()
 })
 

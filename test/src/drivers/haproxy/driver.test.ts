@@ -25,15 +25,19 @@ const kinds = (before: Records | undefined, after: Records, options: Parameters<
     .plan(before && viewOf(before), viewOf(after), options)
     .map((step) => (step.kind === 'unit' ? `${step.verb} (${step.whenUnchanged})` : step.kind))
 
-t.test('plans by what changed', (t) => {
+t.test('plans by type of change', (t) => {
   const runtimeOnly = ['socket', 'replaceFile']
   const reload = ['check', 'replaceFile', 'reload (act)', 'keepOnly']
   t.strictSame(kinds(base, base), [], 'nothing')
   t.strictSame(kinds(base, replaced('realServers', realServer('r2', { weight: 5 }))), runtimeOnly, 'a weight')
   t.strictSame(kinds(base, replaced('realServers', realServer('r2', { state: 'halted' }))), runtimeOnly, 'a state')
   t.strictSame(kinds(base, replaced('realServers', realServer('r2', { ip: '::1' }))), runtimeOnly, 'an address')
-  t.strictSame(kinds(base, replaced('l7Backends', backend('b', ['r1', 'r2', 'spare']))), runtimeOnly, 'a server comes')
-  t.strictSame(kinds(base, replaced('l7Backends', backend('b', ['r1']))), runtimeOnly, 'a server goes')
+  t.strictSame(
+    kinds(base, replaced('l7Backends', backend('b', ['r1', 'r2', 'spare']))),
+    runtimeOnly,
+    'a server is added',
+  )
+  t.strictSame(kinds(base, replaced('l7Backends', backend('b', ['r1']))), runtimeOnly, 'a server is removed')
   t.strictSame(kinds(base, replaced('realServers', realServer('r2', { name: 'new' }))), ['replaceFile'], 'a name')
   t.strictSame(kinds(base, replaced('realServers', realServer('spare', { weight: 1 }))), [], 'an unused server')
   t.strictSame(kinds(base, replaced('l7Frontends', frontend('f', 'b', { ports: '81' }))), reload, 'a port')
@@ -47,13 +51,13 @@ t.test('plans of at least a given cost, and of an unknown machine', (t) => {
   t.strictSame(
     kinds(undefined, base),
     ['check', 'replaceFile', 'reload (skip)', 'keepOnly'],
-    'a HAProxy that runs is adopted',
+    'a running HAProxy is adopted',
   )
   t.strictSame(kinds(undefined, base, { atLeast: 'reload' }), ['check', 'replaceFile', 'reload (act)', 'keepOnly'])
   t.end()
 })
 
-t.test('the checker judges the very file that is put in place', (t) => {
+t.test('the checker checks exactly the file that is put in place', (t) => {
   const [check, replace] = driver.plan(undefined, viewOf(base), runtime)
   const { content } = driver.render(viewOf(base))[0] ?? {}
   t.match(check, { path: PATHS.configFile, content, argv: ['haproxy', '-c', '-f', `${PATHS.configFile}.candidate`] })
@@ -115,13 +119,13 @@ t.test('the effect of each change', (t) => {
   t.end()
 })
 
-t.test('verify and diagnose speak of the same records', (t) => {
+t.test('verify and diagnose name the same records', (t) => {
   t.strictSame(driver.verify(viewOf(base)), [])
   t.match(driver.diagnose('', viewOf(base)), [{ message: /no reason/ }])
   t.end()
 })
 
-t.test('a port on an address that this apply adds is not tried beforehand', (t) => {
+t.test('a port on an address that this apply adds is not tested beforehand', (t) => {
   const address = { id: 's', nodeId: 'n', groupId: 'g', ip: '192.0.2.1', externalPingCheck: false }
   const added = { ...base, l7Frontends: [frontend('f', 'b', { ip: '192.0.2.1' })] }
   const claimed = (before: Records, after: Records) =>
@@ -134,7 +138,7 @@ t.test('a port on an address that this apply adds is not tried beforehand', (t) 
   t.end()
 })
 
-t.test('what HAProxy serves before the first apply, it may go on to serve', (t) => {
+t.test('HAProxy may continue with what it serves before the first apply', (t) => {
   const inherits = (before: Records) =>
     driver
       .plan(viewOf(before), viewOf({ ...base, l7Frontends: [frontend('new', 'b', { ports: '90' })] }), runtime)

@@ -21,7 +21,7 @@ t.test('X-Forwarded-For is for http only', (t) => {
   t.end()
 })
 
-t.test('the wait for headers is never longer than the client may be silent', (t) => {
+t.test('the wait for headers is never longer than the client timeout', (t) => {
   t.match(text({ timeoutClient: 3 }), 'timeout http-request 3s')
   t.match(text({ timeoutClient: 300 }), /timeout http-request 10s\n.*http-keep-alive 300s/)
   t.end()

@@ -11,22 +11,22 @@ t.test('name servers are those of the C library', (t) => {
   const text = `# written by\nsearch example.org\n nameserver\t192.0.2.53 # first\nnameserver 2001:db8::53
 nameserver fe80::1%eth0\nnameserver nowhere\n;nameserver 192.0.2.1\nnameserver 192.0.2.54\nnameserver 192.0.2.55\n`
   t.same(nameServersOf(text), ['192.0.2.53:53', '[2001:db8::53]:53', '192.0.2.54:53'])
-  t.same(nameServersOf(''), ['127.0.0.1:53'], 'this very machine')
+  t.same(nameServersOf(''), ['127.0.0.1:53'], 'this machine itself')
   const named = viewOf({ realServers: [realServer('r', { ip: 'web.test' })] })
   t.match(resolversLines(named, nameServersOf(text)).join('\n'), /nameserver dns2 \[2001:db8::53\]:53$/m)
   t.end()
 })
 
-t.test('names are asked for while some server has a live one', (t) => {
+t.test('names are resolved while some server has a live one', (t) => {
   const asks = (more: Partial<RealServer>) => hasNames(viewOf({ realServers: [realServer('r', more)] }), 'live')
   t.notOk(asks({}))
   t.notOk(asks({ ip: 'web.test', resolve: 'start' }))
   t.ok(asks({ ip: 'web.test', resolve: 'live' }))
-  t.ok(asks({ ip: 'web.test' }), 'as a record may be that was restored')
+  t.ok(asks({ ip: 'web.test' }), 'as a restored record may be')
   t.end()
 })
 
-t.test('HAProxy is reloaded when a name comes, goes or becomes another, and told the rest', (t) => {
+t.test('HAProxy is reloaded when a name is added, removed or changed, and told the rest', (t) => {
   const group = backend('b', ['r'])
   const server = (more: Partial<RealServer>) =>
     serverOf(group, 'r', viewOf({ realServers: [realServer('r', more)], l7Backends: [group] }))

@@ -4,7 +4,7 @@ import { backendRules, frontendRules, limitsOf } from '../../../../src/drivers/h
 import { backend, frontend } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
-/** What requests meet is in test/system/haproxy-rules; here is what it depends on. */
+/** The effect on requests is in test/system/haproxy-rules; here are its conditions. */
 
 const view = viewOf({ l7Backends: [backend('api', []), backend('off', [], { enabled: false })] })
 const texts = (rules: readonly Rule[], more: object = {}) =>
@@ -18,7 +18,7 @@ t.test('without rules there is nothing', (test) => {
   test.end()
 })
 
-t.test('each line names the rule that it comes from', (test) => {
+t.test('each line names its rule', (test) => {
   const rules: Rule[] = [
     {
       when: {
@@ -42,7 +42,7 @@ t.test('each line names the rule that it comes from', (test) => {
   test.end()
 })
 
-t.test('a limit counts where its rule holds, and holds for what it has counted', (test) => {
+t.test('a limit counts where its rule matches, and applies to what it has counted', (test) => {
   const method = (value: string): Condition => ({ type: 'method', values: [value] })
   const [counted, limited] = texts([
     { when: { any: [method('PUT'), method('POST')] }, do: { type: 'limit', per: 'source', rate: 2, burst: 3 } },
@@ -52,7 +52,7 @@ t.test('a limit counts where its rule holds, and holds for what it has counted',
   test.end()
 })
 
-t.test('no line has more words than HAProxy reads, however much a rule has', (test) => {
+t.test('no line has more words than HAProxy reads, however long a rule is', (test) => {
   const any = Array.from({ length: 8 }, (): Condition => ({
     type: 'path',
     values: Array(1000).fill('/a b'),
@@ -68,7 +68,7 @@ t.test('no line has more words than HAProxy reads, however much a rule has', (te
   test.end()
 })
 
-t.test('a limit counts on wherever its rule stands, and anew when it is another one', (test) => {
+t.test('a limit keeps its count wherever its rule is, and restarts when it changes', (test) => {
   const limit = (over: number): Rule => ({ do: { type: 'limit', per: 'source', rate: 2, over } })
   const names = (rules: Rule[]) => limitsOf({ id: 'f', rules }).map(({ name }) => name)
   const [first, second, third] = names([limit(1), limit(1), limit(2)])
@@ -80,7 +80,7 @@ t.test('a limit counts on wherever its rule stands, and anew when it is another 
   test.end()
 })
 
-t.test('tcp: a name is waited for, unless HAProxy speaks TLS itself', (test) => {
+t.test('tcp: HAProxy waits for a name, unless it terminates TLS itself', (test) => {
   const rules: Rule[] = [{ when: { all: [{ type: 'sni', values: ['A.test'] }] }, ...API }]
   test.same(texts(rules, { mode: 'tcp' }).slice(0, 3), [
     'tcp-request inspect-delay 5s',

@@ -5,7 +5,7 @@ import type { Condition, Rule } from '../../../../src/model/l7-rules.ts'
 import { backend, frontend } from '../../../fixtures/config.ts'
 import { PATHS, viewOf } from './records.ts'
 
-/** What requests meet is in test/system/haproxy-rules, and changes while it runs in test/system/haproxy-maps. */
+/** The effect on requests is in test/system/haproxy-rules, and changes at runtime in test/system/haproxy-maps. */
 
 const to = (backendId: string, condition: Partial<Condition>, more: Partial<Rule> = {}): Rule => ({
   when: { all: [{ type: 'host', values: [], ...condition }] },
@@ -26,7 +26,7 @@ const asked = (before: readonly Rule[], after: readonly Rule[]) =>
     undo: undo.map(({ request }) => request.replaceAll('/run/fulcrum/fulcrum-maps/', '')),
   }))[0]
 
-t.test('rules in a row that look up the same thing are one group', (test) => {
+t.test('consecutive rules that look up the same thing are one group', (test) => {
   const rules: Rule[] = [
     to('a', { values: ['a.test'] }),
     to('b', { values: ['b.test'], match: 'is' }),
@@ -64,7 +64,7 @@ t.test('rules in a row that look up the same thing are one group', (test) => {
   test.end()
 })
 
-t.test('what is in the files is what the list says', (test) => {
+t.test('the files have the content of the list', (test) => {
   test.same(
     files(
       to('a', { values: ['WWW.a.test', 'a.test'] }, { name: 'A\u2028 #' }),
@@ -72,7 +72,7 @@ t.test('what is in the files is what the list says', (test) => {
       to('off', { values: ['off.test'] }),
     ),
     ['f.r0.map: # A  #\nwww.a.test a\na.test a\nb.test b\noff.test -'],
-    'the first counts, and names have no case',
+    'the first counts, and names are case-insensitive',
   )
   const begins = { type: 'path', match: 'begins' } as const
   test.same(
@@ -86,7 +86,7 @@ t.test('what is in the files is what the list says', (test) => {
   test.end()
 })
 
-t.test('a running HAProxy is told what is different, and what an undo would be', (test) => {
+t.test('a running HAProxy gets the differences, and their undo', (test) => {
   const before = [to('a', { values: ['a.test', 'gone.test'] }), to('b', { values: ['moved.test'] })]
   const after = [to('a', { values: ['a.test', 'moved.test'] }), to('b', { values: ['new.test'] })]
   test.same(asked(before, after), {
@@ -109,7 +109,7 @@ t.test('a running HAProxy is told what is different, and what an undo would be',
   test.end()
 })
 
-t.test('a map that nothing looks into goes', (test) => {
+t.test('an unused map is deleted', (test) => {
   const [with_, without] = [view([to('a', { values: ['a.test'] })]), view([])]
   test.match(mapTidying(with_, without, PATHS), [{ kind: 'keepOnly', names: [] }])
   test.same(mapTidying(with_, with_, PATHS), [])

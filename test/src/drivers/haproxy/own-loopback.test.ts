@@ -12,7 +12,7 @@ const at = (...places: readonly (readonly [ip: string, ports: string, enabled?: 
 })
 const fileOf = (records: Records) => driver.render(viewOf(records))[0]?.content ?? ''
 
-t.test('each node listens at its own address; real servers stay where they are', async (t) => {
+t.test('each node listens on its own address; real servers stay where they are', async (t) => {
   const text = fileOf(at(['127.0.0.1', '80'], ['0.0.0.0', '81-82']))
   t.match(text, /bind 127\.0\.0\.3:80\n/)
   t.match(text, /bind 127\.0\.0\.3:81-82\n/)
@@ -20,14 +20,14 @@ t.test('each node listens at its own address; real servers stay where they are',
   t.match(text, /server .* 127\.0\.0\.1:/)
 })
 
-t.test('ports are tried where they are served', async (t) => {
+t.test('ports are tested where they are served', async (t) => {
   const steps = driver.plan(viewOf(at()), viewOf(at(['127.0.0.1', '80'])), { atLeast: 'runtime' })
   t.match(steps[0], { kind: 'check', ports: [{ ip: '127.0.0.3', port: 80 }] })
   const same = viewOf(at(['0.0.0.0', '80']))
   t.same(driver.plan(same, viewOf(at(['0.0.0.0', '80'])), { atLeast: 'runtime' }), [])
 })
 
-t.test('an address that all would share is refused, unless nobody listens there', async (t) => {
+t.test('an address that all would share is refused, unless it is unused', async (t) => {
   const problems = (records: Records) => driver.verify(viewOf(records)).map(({ id, field }) => `${id}.${field}`)
   t.same(problems(at(['127.0.0.1', '80'], ['0.0.0.0', '81'], ['192.0.2.1', '80', false])), [])
   t.same(problems(at(['127.0.0.2', '80'], ['192.0.2.1', '80'], ['::', '80'])), ['f0.ip', 'f1.ip', 'f2.ip'])
@@ -35,7 +35,7 @@ t.test('an address that all would share is refused, unless nobody listens there'
   t.same(problems(at(['127.0.0.1', '80'], ['0.0.0.0', '80'])).length, 1, 'one port twice')
 })
 
-t.test('the rest is as of every driver', async (t) => {
+t.test('the rest is like in any driver', async (t) => {
   const [before, after] = [at(['127.0.0.1', '80']), at(['127.0.0.1', '81'])]
   const [old, now] = [before.l7Frontends?.[0], after.l7Frontends?.[0]]
   const change = { section: 'l7Frontends', id: 'f0', before: old, after: now } as const

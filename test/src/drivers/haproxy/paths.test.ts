@@ -10,7 +10,7 @@ t.test('a supervised HAProxy keeps everything in one folder', (t) => {
   t.end()
 })
 
-t.test('the places of Debian’s unit', (t) => {
+t.test('the paths of Debian’s unit', (t) => {
   const paths = debianPaths('/s')
   t.equal(paths.masterSocket, '/run/haproxy-master.sock')
   t.equal(paths.foundCopy, '/s/haproxy.cfg.before-fulcrum')

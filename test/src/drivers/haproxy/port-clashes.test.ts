@@ -20,7 +20,7 @@ t.test('overlapping ranges, wildcards and other spellings clash', (t) => {
   t.end()
 })
 
-t.test('what can be shared does not clash', (t) => {
+t.test('ports that can be shared do not clash', (t) => {
   t.strictSame(clashes({ ip: '192.0.2.1' }, { ip: '192.0.2.2' }), [], 'other addresses')
   t.strictSame(clashes({ ip: '0.0.0.0' }, { ip: '::' }), [], 'other families')
   t.strictSame(clashes({ ports: '80-89' }, { ports: '90' }), [], 'neighbouring ports')
@@ -28,7 +28,7 @@ t.test('what can be shared does not clash', (t) => {
   t.end()
 })
 
-t.test('new ports are those that nothing of ours holds', (t) => {
+t.test('new ports are those that we do not hold yet', (t) => {
   const running = [frontend('a', null, { ports: '80-82' }), frontend('b', null, { ip: '::', ports: '90' })]
   const ports = (...desired: readonly ReturnType<typeof frontend>[]) =>
     newPorts(running, desired).map(({ ip, port, claimant }) => `${claimant} ${ip} ${port}`)

@@ -13,7 +13,7 @@ const site = {
 }
 const raw = (more: Partial<Omit<L7Raw, 'id'>>) => [{ id: 'cluster', ...NO_RAW, ...more }]
 
-t.test('raw lines stand at the end of global and defaults, before rules and before servers', async (test) => {
+t.test('raw lines are at the end of global and defaults, before rules and before servers', async (test) => {
   const view = viewOf({
     ...site,
     l7Raw: raw({

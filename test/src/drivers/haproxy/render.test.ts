@@ -33,7 +33,7 @@ for (const name of readdirSync(GOLDEN).filter((file) => file.endsWith('.json')))
       }
     }
     const view = viewOf(records)
-    t.strictSame(verifyConfig(view, PATHS), [], 'the driver has nothing against it')
+    t.strictSame(verifyConfig(view, PATHS), [], 'the driver finds no problem')
     const text = renderConfig(view, PATHS)
     t.equal(text, readFileSync(new URL(name.replace('.json', '.cfg'), GOLDEN), 'utf8'))
     accepted(view)

@@ -14,7 +14,7 @@ const view = viewOf({
   floatingIps: [fip('192.0.2.1', false), fip('192.0.2.2', true), fip('2001:db8::1', false)],
 })
 
-t.test('a frontend rests while the floating IP that it listens on is disabled', (test) => {
+t.test('a frontend rests while its floating IP is disabled', (test) => {
   test.same(
     [...view.list('l7Frontends')].filter((one) => isResting(one, view)).map(({ id }) => id),
     ['a', 'c'],

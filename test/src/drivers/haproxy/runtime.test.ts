@@ -60,7 +60,7 @@ t.test('online restores state and weight, the state last', (t) => {
   t.end()
 })
 
-t.test('a server that comes is told all that the file would say', (t) => {
+t.test('an added server gets everything that the file would say', (t) => {
   const other = realServer('r2', { ip: '::1', weight: 3 })
   const check = { healthCheck: { type: 'tcp' } } as const
   t.strictSame(requests(stepFor([server], [server, other], check)), [
@@ -74,7 +74,7 @@ t.test('a server that comes is told all that the file would say', (t) => {
   t.end()
 })
 
-t.test('a server that goes', (t) => {
+t.test('a removed server', (t) => {
   const step = stepFor([server, realServer('r2')], [server])
   t.strictSame(step.commands, [
     { request: '@1 set server b/r2 state maint', expect: [''] },
@@ -87,7 +87,7 @@ t.test('a server that goes', (t) => {
   t.end()
 })
 
-t.test('all that go are in maintenance before the first is deleted: their figures are read in between', (t) => {
+t.test('all removed servers are in maintenance before the first is deleted: their figures are read in between', (t) => {
   const step = stepFor([server, realServer('r2'), realServer('r3')], [{ ...server, weight: 7 }])
   t.strictSame(
     requests(step).map((request) => request.replace(/^@1 (\w+ server \S+ \w+).*/, '$1')),
@@ -102,7 +102,7 @@ t.test('all that go are in maintenance before the first is deleted: their figure
   t.end()
 })
 
-t.test('undo is the way back, newest first', (t) => {
+t.test('undo reverses the commands, newest first', (t) => {
   const step = stepFor([server, realServer('r2')], [{ ...server, weight: 1 }])
   t.strictSame(
     step.undo.map(({ request }) => withoutId(request)),
@@ -111,7 +111,7 @@ t.test('undo is the way back, newest first', (t) => {
   t.end()
 })
 
-t.test('an undo is content with what was never done', (t) => {
+t.test('an undo accepts commands that were never executed', (t) => {
   const { undo } = stepFor([server, realServer('r2')], [server])
   t.match(undo[0]?.expect, ['New server registered.', 'No such server.', "'id' : custom id *", /^Already exists/])
   t.end()
@@ -149,7 +149,7 @@ t.test('few servers of a backend are read back one by one, and many together', (
   t.end()
 })
 
-t.test('what is read back', (t) => {
+t.test('values that are read back', (t) => {
   const view = viewOf({ realServers: [{ ...server, state: 'halted' }] })
   const [halted] = serversOf(backend('b', ['r1']), view)
   if (halted === undefined) throw new Error('the backend has a server')

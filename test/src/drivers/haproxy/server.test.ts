@@ -59,11 +59,11 @@ t.test('checks over TLS', (t) => {
   t.match(options({ encrypted: true }, https), / ssl verify none check .* check-sni h\.example$/)
   t.notMatch(options({}, { healthCheck: { type: 'https', host: '[::1]:80' } }), 'check-sni')
   const verified = { encrypted: true, verify: true, sni: 'a.example' }
-  t.match(options(verified, https), / check-sni a\.example$/, 'the name that the certificate is compared with')
+  t.match(options(verified, https), / check-sni a\.example$/, 'the name with which the certificate is compared')
   t.end()
 })
 
-t.test('servers of a hash have numbers that depend on their ids alone', (t) => {
+t.test('servers of a hash have numbers that depend only on their ids', (t) => {
   const numberOf = (ripIds: readonly string[], id: string): string | undefined =>
     / id (\d+)/.exec(serverOf(backend('b', ripIds, { balance: 'source' }), id, view)?.options ?? '')?.[1]
   t.ok(Number(numberOf(['r1'], 'r1')) >= 100_000)
@@ -83,7 +83,7 @@ t.test('servers of a hash have numbers that depend on their ids alone', (t) => {
   t.end()
 })
 
-t.test('`first` goes by the order of the record', (t) => {
+t.test('`first` uses the order of the record', (t) => {
   const ids = serversOf(backend('b', ['r3', 'r1'], { balance: 'first' }), view).map((entry) => entry.options)
   t.strictSame(ids, [' id 100000', ' id 100001'])
   t.end()
@@ -98,14 +98,14 @@ t.test('rings of very many servers have coarser weights', (t) => {
   for (const balance of ['source', 'uri', 'random'] as const) {
     t.equal(weightOf(balance, 500, 100), 100)
     t.equal(weightOf(balance, 501, 100), 50)
-    t.equal(weightOf(balance, 20_000, 1), 1, 'nobody is drained by it')
+    t.equal(weightOf(balance, 20_000, 1), 1, 'no server is drained by it')
     t.equal(weightOf(balance, 20_000, 0), 0)
   }
   t.equal(weightOf('roundrobin', 20_000, 100), 100)
   t.end()
 })
 
-t.test('what is no member is no server', (t) => {
+t.test('a record outside of the backend is no server', (t) => {
   const group = backend('b', ['r1', 'gone'])
   t.equal(serversOf(group, view).length, 1)
   t.equal(serverOf(group, 'gone', view), undefined)
@@ -114,7 +114,7 @@ t.test('what is no member is no server', (t) => {
   t.end()
 })
 
-t.test('a server is worked out again when its record changes', (t) => {
+t.test('a server is computed again when its record changes', (t) => {
   const group = backend('b', ['r1'])
   const before = serversOf(group, view)[0]
   t.equal(serversOf(group, view)[0], before, 'the same object while nothing changes')
@@ -122,7 +122,7 @@ t.test('a server is worked out again when its record changes', (t) => {
   t.end()
 })
 
-/** As the store's views are: the list is the same one as long as nothing in it is another. */
+/** Like the views of the store: the list is the same object as long as its content is unchanged. */
 function viewWith(records: readonly RealServer[]): ConfigView {
   const whole = viewOf({ realServers: records })
   return {
@@ -131,7 +131,7 @@ function viewWith(records: readonly RealServer[]): ConfigView {
   }
 }
 
-t.test('portions are of the real servers of their view, also when two views take turns', (t) => {
+t.test('portions use the real servers of their view, also when two views alternate', (t) => {
   const ids = Array.from({ length: 250 }, (_, index) => `r${String(index).padStart(3, '0')}`)
   const group = backend('b', ids)
   const realServers = ids.map((id) => realServer(id))
@@ -141,7 +141,7 @@ t.test('portions are of the real servers of their view, also when two views take
   t.equal(weightIn([...portionsOf(group, before)]), 100)
   const slow = portionsOf(group, after)
   const found = [slow.next().value, slow.next().value].filter((portion) => portion !== undefined)
-  t.equal(weightIn([...portionsOf(group, before)]), 100, 'half way through another view')
+  t.equal(weightIn([...portionsOf(group, before)]), 100, 'halfway through another view')
   for (const portion of slow) found.push(portion)
   t.equal(weightIn(found), 1)
   t.equal(weightIn([...portionsOf(group, after)]), 1, 'known by now')
@@ -151,7 +151,7 @@ t.test('portions are of the real servers of their view, also when two views take
   t.end()
 })
 
-t.test('servers known from another list are those that nobody knows yet', (t) => {
+t.test('servers reused from another list equal newly computed ones', (t) => {
   const random = seededRandom(23)
   const number = (below: number) => Math.floor(random() * below)
   const ids = Array.from({ length: 350 }, (_, index) => `r${String(index).padStart(3, '0')}`)

@@ -27,7 +27,7 @@ const viewWith = (type: 'ip' | 'cookie', enabled = true, weight = 1) =>
   })
 const textOf = (view: ReturnType<typeof viewWith>) => driver.render(view)[0]?.content ?? ''
 
-t.test('a node of a cluster shares what it remembers with the others, by a key for this alone', (t) => {
+t.test('a node of a cluster shares its tables with the others, with a dedicated key', (t) => {
   const text = textOf(viewWith('ip'))
   const tls = `ssl crt ${FOLDER}/node.peers ca-file ${FOLDER}/nodes.peers verify required ssl-min-ver TLSv1.3`
   const peers = [
@@ -44,7 +44,7 @@ t.test('a node of a cluster shares what it remembers with the others, by a key f
   t.end()
 })
 
-t.test('its files are written before the file that names them is judged, and shown to nobody', (t) => {
+t.test('its files are written before the file that names them is checked, and are never shown', (t) => {
   const steps = driver.plan(undefined, viewWith('ip'), { atLeast: 'runtime' })
   const check = steps.find((step): step is CheckStep => step.kind === 'check')
   t.same(check?.beside, [
@@ -58,7 +58,7 @@ t.test('its files are written before the file that names them is judged, and sho
   t.end()
 })
 
-t.test('where nothing is remembered nothing is shared, and nobody listens', (t) => {
+t.test('without tables nothing is shared, and no port is open', (t) => {
   for (const view of [viewWith('cookie'), viewWith('ip', false)]) {
     t.notOk(sharesTable(view))
     t.match(textOf(view), /^ {4}localpeer fulcrum$/m)
@@ -69,7 +69,7 @@ t.test('where nothing is remembered nothing is shared, and nobody listens', (t) 
   t.end()
 })
 
-t.test('a node without a cluster has the file that it had', (t) => {
+t.test('a node without a cluster has its old file', (t) => {
   told.sharing = undefined
   t.equal(textOf(viewWith('ip')), haproxyDriver(PATHS).render(viewWith('ip'))[0]?.content)
   t.match(
@@ -86,7 +86,7 @@ t.test('a node without a cluster has the file that it had', (t) => {
   t.end()
 })
 
-t.test('changes of servers go on without a reload', (t) => {
+t.test('changes of servers still need no reload', (t) => {
   const kinds = driver.plan(viewWith('ip'), viewWith('ip', true, 2), { atLeast: 'runtime' }).map(({ kind }) => kind)
   t.same(kinds, ['socket', 'replaceFile'])
   t.end()

@@ -22,7 +22,7 @@ t.test('addresses carry their port', (t) => {
   t.end()
 })
 
-t.test('statements are one a line', (t) => {
+t.test('statements are one per line', (t) => {
   t.equal(textOf([{ text: 'global', owner: undefined, kind: 'statement' }]), 'global\n')
   t.end()
 })

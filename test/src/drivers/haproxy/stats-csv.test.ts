@@ -13,7 +13,7 @@ const fixture = readFileSync(new URL('../../../fixtures/haproxy-2.6/show-stat.cs
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text))
 const HEADER = '# pxname,svname,scur,stot,bin,bout,type,last_chk,'
 
-/** The rows of an answer in the plain, slow way, with their first values. */
+/** Parses the rows of an answer in the plain, slow way, with their first values. */
 function scanned(bytes: Uint8Array, values = 4): unknown[] | undefined {
   const rows = createStatRows()
   if (scanStats(bytes, rows) === undefined) return undefined
@@ -35,7 +35,7 @@ t.test('an answer of HAProxy 2.6', async (t) => {
   ])
 })
 
-t.test('what only some types have is unknown for the others; errors are those of clients and of servers', async (t) => {
+t.test('values of some types are unknown for the others; errors are those of clients and of servers', async (t) => {
   const none = Number.NaN
   const more = scanned(fixture, STORED_COUNT)?.map((row) => (row as unknown[]).slice(7))
   t.strictSame(more, [
@@ -77,7 +77,7 @@ t.test('quoted fields with commas, quotes and line breaks', async (t) => {
   ])
 })
 
-t.test('empty and odd values are unknown, big ones exact, and bigger ones begin anew', async (t) => {
+t.test('empty and odd values are unknown, large ones exact, and larger ones wrap around', async (t) => {
   const row = (name: string, ...values: string[]) => `${name},FRONTEND,${values.join()},0,,\n`
   const rows = [
     row('a', '', '-1', '9007199254740991', '9007199254740992'),
@@ -89,7 +89,7 @@ t.test('empty and odd values are unknown, big ones exact, and bigger ones begin 
   ])
 })
 
-t.test('listeners and proxies of HAProxy itself are left out', async (t) => {
+t.test("listeners and HAProxy's own proxies are left out", async (t) => {
   const row = (name: string, type: number) => `${name},x,1,2,3,4,${type},,`
   const rows = [
     row('GLOBAL', 1),

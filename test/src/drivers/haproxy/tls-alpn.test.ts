@@ -18,7 +18,7 @@ const text = (more: Partial<L7Frontend> = {}, records: Parameters<typeof viewOf>
   textOf(frontendStatements(tls(more), viewOf(records), FOLDERS))
 const TLS_ALPN_01 = { challenge: 'tls-alpn-01' } as const
 
-t.test('before the frontend with port 443 stands what tells CAs from clients', async (test) => {
+t.test('the frontend with port 443 is preceded by the distinction of CAs and clients', async (test) => {
   const rendered = text({ ports: '440-450' })
   const [own = '', before = ''] = rendered.split('frontend before_f\n')
   const binds = [...own.matchAll(/^ {4}bind (.*?) ssl crt-list/gm)].map(([, place]) => place)
@@ -54,7 +54,7 @@ backend validated_f
   )
 })
 
-t.test('clients are named before it, as the frontend says; HTTP/3 and other ports go by it', async (test) => {
+t.test('it reads the PROXY protocol as the frontend says; HTTP/3 and other ports bypass it', async (test) => {
   test.match(text({ proxyProtocol: true, ip: '::' }), 'bind [::]:443 v6only accept-proxy\n')
   const trusted = text({ proxyProtocol: ['192.0.2.1'] }).split('frontend before_f')[1]
   test.match(trusted, 'tcp-request connection expect-proxy layer4 if { src 192.0.2.1 }')
@@ -64,10 +64,10 @@ t.test('clients are named before it, as the frontend says; HTTP/3 and other port
   test.equal(both.match(/bind 127\.0\.0\.1:443/g)?.length, 1)
   const names = Array.from({ length: 100 }, (_, at) => `n${at}.test`)
   const many = text({}, { ...ordered, acmeOrders: [{ ...order, names }] })
-  test.equal(many.match(/acl is_ordered/g)?.length, 3, 'many names stay within what a line of HAProxy holds')
+  test.equal(many.match(/acl is_ordered/g)?.length, 3, 'many names stay within the maximum line of HAProxy')
 })
 
-t.test('frontends where the CA does not ask stay as they are', async (test) => {
+t.test('frontends that the CA does not use stay as they are', async (test) => {
   const other = { ...ordered, acmeOrders: [acmeOrder('o', 'a')] }
   for (const more of [{ ports: '8443' }, { certificates: [] }, { enabled: false }])
     test.notMatch(text(more), /before_f|unix@/)
@@ -80,7 +80,7 @@ t.test('frontends where the CA does not ask stay as they are', async (test) => {
   test.equal(whyUnanswered(viewOf({ l7Frontends: [tls({ ports: '8443' })] }), forwarded, TLS_ALPN_01), undefined)
 })
 
-t.test('an order is a reload where it puts something in front, and not when it is gone on with', async (test) => {
+t.test('an order is a reload where it puts something in front, and not when it is resumed', async (test) => {
   const driver = haproxyDriver(supervisedPaths('/tmp/x'))
   const [before, after] = [
     viewOf({ acmeAccounts: [account], l7Frontends: [tls()] }),

@@ -24,7 +24,7 @@ t.test('with certificates all ports speak TLS 1.2 and later, http with h2', asyn
   test.notMatch(text({ certificates: [] }), 'ssl')
 })
 
-t.test('suites of TLS 1.3 and those before are told apart', async (test) => {
+t.test('suites of TLS 1.3 and of earlier versions are distinguished', async (test) => {
   test.match(
     text({ cipherListId: 'both' }),
     'ssl-min-ver TLSv1.2 ciphers ECDHE-RSA-AES128-GCM-SHA256:AES128-SHA ciphersuites TLS_AES_128_GCM_SHA256\n',
@@ -38,7 +38,7 @@ t.test('suites of TLS 1.3 and those before are told apart', async (test) => {
   test.match(text({ cipherListId: null }), 'ssl-min-ver TLSv1.2\n')
 })
 
-t.test('suites with Diffie-Hellman over numbers need parameters', async (test) => {
+t.test('suites with finite-field Diffie-Hellman need parameters', async (test) => {
   const lists = [{ id: 'dh', name: 'dh', ciphers: ['DHE-RSA-AES128-GCM-SHA256'] }, ...cipherLists]
   const needs = (more: Partial<L7Frontend>) => needsDhParameters([tls(more)], viewOf({ cipherLists: lists }))
   test.equal(needs({ cipherListId: 'dh' }), true)
@@ -51,7 +51,7 @@ t.test('versions before 1.2 need weak signatures', async (test) => {
   test.match(text({ minTls: '1.1', cipherListId: 'old' }), 'ciphers ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0\n')
 })
 
-t.test('port 80 stays plain when it sends people to https, and no other', async (test) => {
+t.test('port 80 stays plain when it redirects to https, and no other', async (test) => {
   const ports = (listed: string, more: Partial<L7Frontend> = {}) =>
     portRanges(tls({ ports: listed, httpRedirectToHttps: true, ...more })).map(
       ({ first, last, isTls }) => `${first}-${last}${isTls ? ' tls' : ''}`,
@@ -64,7 +64,7 @@ t.test('port 80 stays plain when it sends people to https, and no other', async 
   test.same(ports('80,81', { certificates: [] }), ['80-80', '81-81'])
 })
 
-t.test('the redirect leads to the first port that speaks TLS, 443 before others', async (test) => {
+t.test('the redirect leads to the first TLS port, preferably 443', async (test) => {
   const target = (more: Partial<L7Frontend>) =>
     rules({ httpRedirectToHttps: true, ...more }).find((line) => line.includes('redirect')) ?? ''
   const host = 'https://%[req.fhdr(host),host_only]'
@@ -75,7 +75,7 @@ t.test('the redirect leads to the first port that speaks TLS, 443 before others'
   test.equal(
     target({ ports: '80', certificates: [] }),
     `${start}${host}%[pathq]`,
-    'without certificates everything goes',
+    'without certificates every port redirects',
   )
   test.same(rules({ httpRedirectToHttps: false }), [])
 })
@@ -90,7 +90,7 @@ t.test('hsts: true is a year, a number so many seconds, 0 and false none; never 
   test.match(rules({ hsts: true }), [/^http-after-response .* if \{ ssl_fc \}$/])
 })
 
-t.test('X-Forwarded-Proto says how the client came, with forwardFor', async (test) => {
+t.test("with forwardFor, X-Forwarded-Proto has the client's protocol", async (test) => {
   test.match(rules({ forwardFor: true }), [/X-Forwarded-Proto https if \{ ssl_fc \}/, /X-Forwarded-Proto http if !/])
-  test.same(rules({ forwardFor: true, certificates: [] }), [], 'as before for what never spoke TLS')
+  test.same(rules({ forwardFor: true, certificates: [] }), [], 'as before where TLS was never used')
 })

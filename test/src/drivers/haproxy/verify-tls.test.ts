@@ -22,36 +22,33 @@ const problems = (more: Partial<L7Frontend>) =>
     ({ field, message }) => `${field}: ${message}`,
   )
 
-t.test('a list of TLS 1.3 suites only needs minTls 1.3, and one without any refuses it', async (test) => {
+t.test('a list with only TLS 1.3 suites needs minTls 1.3, and one without any refuses it', async (test) => {
   test.match(problems({ cipherListId: 'new' }), [/^cipherListId: .* TLS 1\.3 only, and minTls is 1\.2/])
   test.same(problems({ cipherListId: 'new', minTls: '1.3' }), [])
   test.match(problems({ cipherListId: 'old', minTls: '1.3' }), [/^cipherListId: .* has no suite of TLS 1\.3/])
   test.same(problems({ cipherListId: 'old' }), [])
 })
 
-t.test('each certificate needs a suite that goes with its key', async (test) => {
+t.test('each certificate needs a suite that matches its key', async (test) => {
   test.match(problems({ cipherListId: 'ecdsa' }), [/goes with certificate rsa, .* rsa 2048/])
   test.match(problems({ cipherListId: 'old', certificates: ['ec'] }), [/goes with certificate ec, .* ec prime256v1/])
   test.same(problems({ cipherListId: 'ecdsa', certificates: ['ec'] }), [])
-  test.same(problems({ cipherListId: 'both', certificates: ['rsa'] }), [], 'TLS 1.3 goes with every key')
+  test.same(problems({ cipherListId: 'both', certificates: ['rsa'] }), [], 'TLS 1.3 works with every key')
 })
 
-t.test('a frontend with certificates has a port that shows them', async (test) => {
+t.test('a frontend with certificates has a port that presents them', async (test) => {
   const redirect = { ports: '80', httpRedirectToHttps: true }
   test.match(problems(redirect), [/^ports: Frontend f shows its certificates on no port/])
   test.same(problems({ ...redirect, ports: '80,443' }), [])
   test.same(problems({ ...redirect, ports: '79-81' }), [])
-  test.same(problems({ ...redirect, httpRedirectToHttps: false }), [], 'TLS on port 80 is meant')
-  test.same(problems({ ...redirect, certificates: [] }), [], 'it only sends people elsewhere')
+  test.same(problems({ ...redirect, httpRedirectToHttps: false }), [], 'TLS on port 80 is intended')
+  test.same(problems({ ...redirect, certificates: [] }), [], 'it only redirects')
 })
 
-t.test(
-  'certificates and cipher lists that are not there are named; without TLS the list does not matter',
-  async (test) => {
-    test.match(problems({ certificates: ['rsa', 'gone'], cipherListId: 'none' }), [
-      /^certificates\.1: /,
-      /^cipherListId: /,
-    ])
-    test.same(problems({ certificates: [], cipherListId: 'new' }), [])
-  },
-)
+t.test('missing certificates and cipher lists are named; without TLS the list does not matter', async (test) => {
+  test.match(problems({ certificates: ['rsa', 'gone'], cipherListId: 'none' }), [
+    /^certificates\.1: /,
+    /^cipherListId: /,
+  ])
+  test.same(problems({ certificates: [], cipherListId: 'new' }), [])
+})

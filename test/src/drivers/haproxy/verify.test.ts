@@ -23,7 +23,7 @@ t.test('frontend and backend must have the same mode', (t) => {
   t.end()
 })
 
-t.test('an address that nobody can listen on', (t) => {
+t.test('an address on which nothing can listen', (t) => {
   const on = (ip: string) => problems({ l7Frontends: [frontend('f', null, { ip, enabled: false })] })
   for (const ip of [
     '224.0.0.1',
@@ -72,7 +72,7 @@ t.test('a health check needs a port', (t) => {
   const l7Backends = [backend('b', ['r2'], { healthCheck: { type: 'tcp' } })]
   t.match(problems({ realServers, l7Backends }), [{ id: 'b', field: 'reals.0.port', message: /r2 has no port/ }])
   const withPort = [backend('b', [], { healthCheck: { type: 'tcp' }, reals: [{ ripId: 'r2', port: 80 }] })]
-  t.strictSame(problems({ realServers, l7Backends: withPort }), [], 'the port of the membership will do')
+  t.strictSame(problems({ realServers, l7Backends: withPort }), [], 'the port of the membership suffices')
   t.end()
 })
 
@@ -115,14 +115,14 @@ t.test('all problems are reported at once', (t) => {
   t.end()
 })
 
-t.test('a state folder whose sockets would have too long a name', (t) => {
+t.test('a state folder with too long names of sockets', (t) => {
   const found = verifyConfig(viewOf({}), supervisedPaths(`/tmp/${'x'.repeat(90)}`))
   t.equal(found.length, 3)
   t.match(found[0], { section: undefined, message: /too long for a socket.*shorter state folder/ })
   t.end()
 })
 
-t.test('members are numbered through, however many there are', (t) => {
+t.test('members are numbered consecutively, however many there are', (t) => {
   const ids = Array.from({ length: 250 }, (_, at) => `m${at}`)
   const many = ids.filter((id) => id !== 'm120').map((id) => realServer(id, id === 'm240' ? { port: null } : {}))
   const healthCheck = { type: 'tcp' } as const

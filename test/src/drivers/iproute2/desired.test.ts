@@ -5,7 +5,7 @@ import { ETH0, ETH1, ipGroup, ipRoute, NODE, staticIp } from './network-records.
 
 const desired = (records: Records) => desiredNetwork(viewOf(records), NODE)
 
-t.test('an address stands on the interface of its group with the prefix of its subnet', async (test) => {
+t.test('an address is on the interface of its group with the prefix of its subnet', async (test) => {
   const { addresses } = desired({
     ipGroups: [ipGroup('lan', { gateway: '10.0.0.1' }), ipGroup('loose', { networkIp: '', networkMask: 0 })],
     staticIps: [
@@ -21,7 +21,7 @@ t.test('an address stands on the interface of its group with the prefix of its s
   ])
 })
 
-t.test('what is of another node, of a group without an interface here, or disabled is left out', async (test) => {
+t.test('records of another node, of a group without an interface here, or disabled are left out', async (test) => {
   const elsewhere = [{ nodeId: 'other', interfaceId: ETH1 }]
   test.same(
     desired({
@@ -72,7 +72,7 @@ t.test('default gateways, default, static and blackhole routes are routes of the
 })
 
 t.test(
-  'a policy route has a table of its own, and leaves known networks to the main table unless it names one',
+  'a policy route has its own table, and leaves known networks to the main table unless it names one',
   async (test) => {
     const { routes, rules } = desired({
       ipRoutes: [
@@ -129,7 +129,7 @@ t.test('routes for the same packets share a table, and the order of records does
   test.same(desired(turned), { routes, rules, addresses })
 })
 
-t.test('enabled floating IPs come after the addresses of the node; one that cannot be made is said', async (test) => {
+t.test('enabled floating IPs come after the addresses of the node; an impossible one is reported', async (test) => {
   const floatingIps = [
     { id: '1', groupId: 'a', ip: '10.0.0.9', enabled: true },
     { id: '2', groupId: 'a', ip: '10.0.0.8', enabled: false },

@@ -29,30 +29,27 @@ t.test('nothing is planned when the network stays the same, whatever is renamed'
   test.same(plan(ONE, { ...ONE, ipRoutes: [ipRoute('1', { type: 'default', viaIp: '10.0.0.1', enabled: false })] }), [])
 })
 
-t.test(
-  'an address whose IP group has no interface here is said when it is applied, and not at a start',
-  async (test) => {
-    const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
-    const said = (running: Records | undefined, more: { readonly isReturn?: true } = {}) =>
-      driver
-        .plan(running === undefined ? undefined : viewOf(running), viewOf(unassigned), { atLeast: 'runtime', ...more })
-        .flatMap((one) => (one.kind === 'network' ? [one.phase, ...(one.desired.leftOut ?? [])] : []))
-    const sentence = 'static IP 10.0.0.5 is not made: its IP group group a has no interface on this node'
-    test.same(said({}), ['settle', sentence])
-    test.same(said(ONE), ['settle', sentence])
-    test.same(said(unassigned), [])
-    test.same(said(undefined), ['settle'])
-    test.same(said(ONE, { isReturn: true }), ['settle'])
-  },
-)
+t.test('an address whose IP group has no interface here is reported by an apply, and not by a start', async (test) => {
+  const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
+  const said = (running: Records | undefined, more: { readonly isReturn?: true } = {}) =>
+    driver
+      .plan(running === undefined ? undefined : viewOf(running), viewOf(unassigned), { atLeast: 'runtime', ...more })
+      .flatMap((one) => (one.kind === 'network' ? [one.phase, ...(one.desired.leftOut ?? [])] : []))
+  const sentence = 'static IP 10.0.0.5 is not made: its IP group group a has no interface on this node'
+  test.same(said({}), ['settle', sentence])
+  test.same(said(ONE), ['settle', sentence])
+  test.same(said(unassigned), [])
+  test.same(said(undefined), ['settle'])
+  test.same(said(ONE, { isReturn: true }), ['settle'])
+})
 
-t.test('from an unknown state everything is made, and what a crash left is taken away', async (test) => {
+t.test('from an unknown state everything is made, and remains of a crash are removed', async (test) => {
   test.same(plan(undefined, ONE), ['settle 10.0.0.5'])
   test.same(plan(undefined, {}), ['settle '])
   test.equal(driver.makesAnew, true)
 })
 
-t.test('other machines are asked about addresses by a change, not by a start', async (test) => {
+t.test('a change checks addresses for duplicates, a start does not', async (test) => {
   const asked = (running: Records | undefined) =>
     driver
       .plan(running === undefined ? undefined : viewOf(running), viewOf(ONE), { atLeast: 'runtime' })
@@ -73,21 +70,21 @@ t.test(
     const rename = { section: 'ipGroups', id: 'a', before, after } as const
     test.equal(effect(ONE, { ...ONE, ipGroups: [after] }, rename), 'runtime')
     const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
-    test.equal(effect({ ...unassigned, staticIps: [] }, unassigned, address), 'runtime', 'nobody has it')
+    test.equal(effect({ ...unassigned, staticIps: [] }, unassigned, address), 'runtime', 'it has no address')
     const elsewhere = ipRoute('9', { nodeId: 'other', type: 'blackhole', destination: '10.9.0.0/16' })
     test.equal(effect(ONE, ONE, { section: 'ipRoutes', id: '9', before: undefined, after: elsewhere }), undefined)
     test.equal(effect(ONE, ONE, { section: 'realServers', id: 'r', before: undefined, after: undefined }), undefined)
   },
 )
 
-t.test('output that nobody can be blamed for is one problem; reviews show the network as text', async (test) => {
+t.test('output without a known record is one problem; reviews show the network as text', async (test) => {
   test.same(driver.diagnose('x', viewOf({})), [{ section: undefined, id: undefined, field: undefined, message: 'x' }])
   test.match(driver.render(viewOf(ONE)), [{ path: 'addresses and routes', content: /^address 10\.0\.0\.5\/24 dev / }])
   test.same([...driver.prepare(viewOf(ONE))], [])
   test.same(driver.verify(viewOf(ONE)), [])
 })
 
-t.test('the way back asks nobody whether an address is free, as a start does', async (test) => {
+t.test('an undo does not check whether an address is free, and neither does a start', async (test) => {
   const checks = (running: Records | undefined, isReturn?: true) =>
     driver
       .plan(running === undefined ? undefined : viewOf(running), viewOf(TWO), {

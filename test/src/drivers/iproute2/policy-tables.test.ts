@@ -25,8 +25,8 @@ t.test('a thousand sources have a thousand tables, whatever their order', async 
   test.end()
 })
 
-t.test('when two numbers meet, both have a table', async (test) => {
-  // Found by trying: these two sources meet.
+t.test('when two numbers collide, both have a table', async (test) => {
+  // Found by trial: these two sources collide.
   const met = meeting()
   const tables = policyTables(met.map((source, index) => policy(String(index), source)))
   test.equal(new Set(tables.values()).size, 2)
@@ -34,7 +34,7 @@ t.test('when two numbers meet, both have a table', async (test) => {
   test.equal(alone[0], alone[1])
 })
 
-/** Two sources whose numbers are equal: among some ten thousand there is a pair. */
+/** Two sources with equal numbers: among some ten thousand there is a pair. */
 function meeting(): readonly string[] {
   const seen = new Map<number, string>()
   for (let n = 0; ; n += 1) {

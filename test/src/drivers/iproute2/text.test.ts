@@ -1,7 +1,7 @@
 import t from 'tap'
 import { textOf } from '../../../../src/drivers/iproute2/text.ts'
 
-t.test('an address, each kind of route and each kind of rule on a line', async (test) => {
+t.test('an address, each kind of route and each kind of rule as one line', async (test) => {
   const route = { type: 'unicast', via: '10.0.0.1', interfaceId: undefined, metric: undefined, table: 254 } as const
   const rule = { priority: 10_001, from: '10.0.0.5/32', to: undefined, table: 12_345, suppressPrefixLength: undefined }
   const text = textOf({

@@ -6,7 +6,7 @@ import { ETH1, ipGroup, ipRoute, NODE, staticIp } from './network-records.ts'
 const problems = (records: Records) =>
   verifyNetwork(viewOf(records), NODE).map(({ section, id, field, message }) => `${section} ${id} ${field}: ${message}`)
 
-t.test('a right configuration has no problems; overlapping groups on one interface are right', async (test) => {
+t.test('a valid configuration has no problems; overlapping groups on one interface are valid', async (test) => {
   test.same(
     problems({
       ipGroups: [ipGroup('a', { gateway: '10.0.0.1', defaultGateway: true }), ipGroup('b', { networkMask: 16 })],
@@ -98,7 +98,7 @@ t.test('a next hop that is an address of this node', async (test) => {
   )
 })
 
-t.test('a route to a network that an address of ours connects', async (test) => {
+t.test('a route to a network that one of our addresses connects', async (test) => {
   const ipGroups = [
     ipGroup('a'),
     ipGroup('b', { networkIp: '2001:db8::', networkMask: 64 }),
@@ -120,13 +120,13 @@ t.test('a route to a network that an address of ours connects', async (test) => 
   ])
 })
 
-t.test('records of other nodes are theirs', async (test) => {
+t.test('records of other nodes are not checked here', async (test) => {
   const staticIps = [staticIp('1', 'a', '11.0.0.5', { nodeId: 'other' })]
   const ipRoutes = [ipRoute('1', { nodeId: 'other', type: 'default' })]
   test.same(problems({ ipGroups: [ipGroup('a')], staticIps, ipRoutes }), [])
 })
 
-t.test('a floating IP keeps the rules of addresses, and is no static IP as well', async (test) => {
+t.test('a floating IP follows the rules of addresses, and is not a static IP as well', async (test) => {
   const floatingIps = [
     { id: '1', groupId: 'a', ip: '11.0.0.5', enabled: true },
     { id: '2', groupId: 'a', ip: '10.0.0.5', enabled: false },

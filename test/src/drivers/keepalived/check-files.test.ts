@@ -21,7 +21,7 @@ const radius = { backend: backend('b', { type: 'script', id: 'radius', parameter
 const native = { backend: backend('c', { type: 'tcp' }) }
 const FOLDER = '/etc/keepalived/fulcrum-checks'
 
-t.test('only what keepalived cannot do itself has files, each backend once', async (test) => {
+t.test('only checks that keepalived does not support have files, each backend once', async (test) => {
   test.strictSame(checkFiles([native], view), [])
   test.strictSame(
     checkFiles([own, own, native, radius], view).map(({ path }) => path),
@@ -36,14 +36,14 @@ t.test('without such checks nothing is done', async (test) => {
   test.strictSame(checkTidying(from, from), [])
 })
 
-t.test('what no check uses any more goes, and with the last service everything', async (test) => {
+t.test('unused files are deleted, and with the last service all of them', async (test) => {
   const running = { served: [own], view }
   const kept = (served: readonly (typeof own)[]) => checkTidying(running, { served, view })
   test.match(kept([radius]), [{ names: ['backend-b', 'sandbox', 'script-radius'] }])
   test.match(kept([]), [{ kind: 'keepOnly', folder: FOLDER, names: [] }])
 })
 
-t.test('another text of a script is a file that is replaced', async (test) => {
+t.test('another text of a script replaces a file', async (test) => {
   const changed = viewOf({ healthChecks: [ownCheck('own', { script: '#!/bin/sh\nexit 1\n' })] })
   test.match(checkWrites({ served: [own], view }, { served: [own], view: changed }), [
     { kind: 'replaceFile', path: `${FOLDER}/script-own` },

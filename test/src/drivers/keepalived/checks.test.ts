@@ -35,13 +35,13 @@ const frontend = { ip: '2001:db8::10', ports: '80,443' }
 const statements = (setting: HealthCheckSetting) =>
   checkStatements({ id: 'b-1', healthCheck: setting }, { ip: '192.0.2.2', checkPort: 8080 }, frontend)
 
-t.test('golden: each check in the words of keepalived', async (test) => {
+t.test("golden: each check in keepalived's syntax", async (test) => {
   const text = Object.entries(SETTINGS).map(([name, setting]) => `# ${name}\n${statements(setting).join('\n')}\n`)
   const golden = new URL('../../../golden/keepalived/checks.conf', import.meta.url)
   test.equal(text.join('\n'), readFileSync(golden, 'utf8'))
 })
 
-t.test('nothing that a person typed is syntax', async (test) => {
+t.test('no typed text becomes syntax', async (test) => {
   for (const setting of Object.values(SETTINGS)) {
     for (const line of statements(setting)) {
       test.match(line, /^ {0,8}([A-Z_]+ \{|url \{|\}|[a-z_]+( [\w./:@=+,~?&%*;()[\]-]+)*|misc_path "[\w./: -]+")$/)
@@ -49,7 +49,7 @@ t.test('nothing that a person typed is syntax', async (test) => {
   }
 })
 
-t.test('no line is longer than what keepalived reads at once', async (test) => {
+t.test('no line is longer than keepalived reads at once', async (test) => {
   const long = `/${'a'.repeat(1023)}`
   for (const setting of [
     { type: 'http', path: long },
@@ -69,7 +69,7 @@ t.test('without a check there is nothing', async (test) => {
   test.equal(isProgram({ type: 'script', id: 'radius' }), true)
 })
 
-t.test('keepalived takes them', { skip: lacks('keepalived') }, async (test) => {
+t.test('keepalived accepts them', { skip: lacks('keepalived') }, async (test) => {
   const folder = temporaryFolder(test, 'keepalived')
   mkdirSync(join(folder, 'checks'))
   writeFileSync(join(folder, 'checks', 'backend-b-1'), '#!/bin/sh\n', { mode: 0o755 })

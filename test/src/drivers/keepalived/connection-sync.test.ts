@@ -32,7 +32,7 @@ const driver = keepalivedDriver('n1')
 const plan = (running: Records | undefined, desired: Records) =>
   driver.plan(running && viewOf(running), viewOf(desired), { atLeast: 'runtime' })
 
-t.test('nodes tell each other by the interface that each has in the group, under one number', (t) => {
+t.test('nodes synchronise over their interfaces in the group, under one number', (t) => {
   const view = viewOf(site(lan, sync))
   const [one, two] = ['n1', 'n2'].map((nodeId) => syncStatement(view, nodeId))
   t.match(one, /^lvs_sync_daemon \{interface:card-3\} id \d{1,3}$/)
@@ -51,7 +51,7 @@ t.test('nodes tell each other by the interface that each has in the group, under
   t.end()
 })
 
-t.test('what else is on that link refuses it, and names the field', (t) => {
+t.test('other uses of that link are refused, with the field', (t) => {
   const floatingIps = [{ id: 'f', ip: '192.0.2.9', groupId: 'sync', enabled: true }]
   const refused: readonly (readonly [records: Records, why: RegExp])[] = [
     [site(lan, { ...sync, assignedInterfaces: lan.assignedInterfaces }), /also that of the IP group lan link/],
@@ -70,7 +70,7 @@ t.test('what else is on that link refuses it, and names the field', (t) => {
   t.end()
 })
 
-t.test('keepalived is reloaded for it, and the kernel told when it ends', (t) => {
+t.test('keepalived is reloaded for it, and the kernel is told when it ends', (t) => {
   const change = { section: 'ipGroups', id: 'sync', before: undefined, after: sync } as const
   const effect = (running: Records, desired: Records) => driver.effectOf(change, viewOf(running), viewOf(desired))
   t.equal(effect(site(lan), site(lan, sync)), 'reload')
@@ -91,7 +91,7 @@ t.test('keepalived is reloaded for it, and the kernel told when it ends', (t) =>
   t.end()
 })
 
-t.test('keepalived takes it, with the name that the interface has', { skip: lacks('keepalived') }, (t) => {
+t.test('keepalived accepts it, with the name of the interface', { skip: lacks('keepalived') }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-sync-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'keepalived.conf')
@@ -100,6 +100,6 @@ t.test('keepalived takes it, with the name that the interface has', { skip: lack
   const judged = () => apart('keepalived', '--check', '--config-test', '--use-file', file)
   t.match(judged(), { status: 0, lines: [] })
   writeFileSync(file, withInterfaceNames(content.replace(/ id \d+/, ' number 7'), new Map()))
-  t.match(judged().lines.join('\n'), /lvs_sync_daemon/, 'it looks at that line')
+  t.match(judged().lines.join('\n'), /lvs_sync_daemon/, 'it reads that line')
   t.end()
 })

@@ -5,7 +5,7 @@ import { viewOf } from '../../../fixtures/view.ts'
 
 const view = viewOf({ l4Frontends: [l4Frontend('fe-1', 'be')] })
 
-t.test('what names a frontend is about it, anything else about nothing in particular', (test) => {
+t.test('a message with a frontend concerns it, any other nothing in particular', (test) => {
   test.match(diagnoseOutput('(file: Line 3) group fe-1 is wrong\n', view), [
     { section: 'l4Frontends', id: 'fe-1', message: '(file: Line 3) group fe-1 is wrong' },
   ])

@@ -26,7 +26,7 @@ const weights = (steps: readonly Step[]) =>
 
 t.test('goldens', async (test) => goldenFiles(test, 'keepalived', driver, (records) => driver.render(viewOf(records))))
 
-t.test('without a frontend that serves, the machine is left as it was found', async (test) => {
+t.test('without a serving frontend, the machine is left as it was found', async (test) => {
   const records = { ...SITE, l4Frontends: [l4Frontend('fe', 'be', { enabled: false })] }
   for (const nothing of [{}, records]) {
     test.same(plan('unknown', nothing), [])
@@ -35,7 +35,7 @@ t.test('without a frontend that serves, the machine is left as it was found', as
   }
 })
 
-t.test('how the service was found is kept before anything starts it', async (test) => {
+t.test('the original state of the service is stored before anything starts it', async (test) => {
   const ofUnit = plan('unknown', SITE, 'reload').filter(
     (step) => step.kind === 'unit' || (step.kind === 'setting' && step.setting.kind === 'unitEnabled'),
   )
@@ -60,7 +60,7 @@ t.test('drain, halt, online and weights need no reload: small files that keepali
   }
 })
 
-t.test('the kernel is asked whether it came so, and a reload is made when not', async (test) => {
+t.test('the kernel is read back, and a reload follows if it differs', async (test) => {
   const steps = plan(SITE, { ...SITE, realServers: [web({ state: 'drained' }), other] })
   test.match(
     steps.find(({ kind }) => kind === 'run'),
@@ -89,12 +89,12 @@ t.test('a new name needs no reload, a new server, scheduler or port does', async
   test.same(units(plan(SITE, SITE, 'restart')), ['restart act'])
 })
 
-t.test('a daemon that starts leaves a keepalived alone that runs as it should', async (test) => {
+t.test('a starting daemon leaves a correct keepalived alone', async (test) => {
   test.same(units(plan('unknown', SITE)), ['reload skip'])
   test.same(units(plan('unknown', SITE, 'reload')), ['reload act'])
 })
 
-t.test('checks come first, and every file that a reload reads is there before it', async (test) => {
+t.test('checks come first, and every file that a reload reads exists before it', async (test) => {
   const steps = plan({}, SITE)
   const order = kinds(steps)
   test.equal(order.lastIndexOf('check') < order.findIndex((kind) => kind !== 'check'), true)
@@ -105,7 +105,7 @@ t.test('checks come first, and every file that a reload reads is there before it
   test.match(firstSetting, { setting: { name: 'ip_vs' }, isOptional: false })
 })
 
-t.test('the last frontend gives the machine back as it was found', async (test) => {
+t.test('the last frontend restores the machine as found', async (test) => {
   const host = new RecordingHost()
   await host.replaceFile('/etc/keepalived/keepalived.conf', 'what somebody wrote\n', 0o644)
   const fallback = { ip: '10.0.0.99', port: 80 }
@@ -124,16 +124,16 @@ t.test('the last frontend gives the machine back as it was found', async (test) 
   test.same(units(steps), ['stop act'])
 })
 
-t.test('a daemon that starts removes no file that a keepalived of before still watches', async (test) => {
+t.test('a starting daemon removes no file that an earlier keepalived still watches', async (test) => {
   const halted = { ...SITE, realServers: [web({ state: 'halted' }), other] }
   const kept = plan('unknown', halted).flatMap((step) =>
     step.kind === 'keepOnly' && step.folder === '/run/fulcrum-weights' ? [...step.names] : [],
   )
-  // It was halted at runtime: the file of the configuration that keepalived has read is the first.
+  // It was halted at runtime: keepalived has read the configuration with the first file.
   test.ok(kept.includes('web') && kept.includes('web.0'), kept.join())
 })
 
-t.test('a mark that a frontend has no longer leaves no service behind', async (test) => {
+t.test('an unused mark of a frontend leaves no service behind', async (test) => {
   const ranges = (persistTimeout: number): Records => ({
     ...SITE,
     l4Backends: [l4Backend('be', ['web', 'other'], { persistTimeout })],
@@ -149,6 +149,6 @@ t.test('a mark that a frontend has no longer leaves no service behind', async (t
       (step) => step.kind === 'run' && step.argv.some((word) => word.startsWith('delete map')),
     ),
     [],
-    'the maps go with their table',
+    'the maps are deleted with their table',
   )
 })

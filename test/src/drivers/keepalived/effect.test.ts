@@ -29,7 +29,7 @@ t.test('weights, states, names and texts of scripts are changed at runtime', asy
   test.equal(effect('healthChecks', 'own', { ...BASE, healthChecks }), 'runtime')
 })
 
-t.test('anything else of what serves is a reload', async (test) => {
+t.test('any other change of a service is a reload', async (test) => {
   const realServers = [realServer('web', { ip: '10.0.0.9', port: 80 })]
   test.equal(effect('realServers', 'web', { ...BASE, realServers }), 'reload')
   test.equal(effect('l4Backends', 'be', { ...BASE, l4Backends: [l4Backend('be', ['web', 'other'])] }), 'reload')
@@ -42,7 +42,7 @@ t.test('anything else of what serves is a reload', async (test) => {
   test.equal(effect('floatingIps', 'f', { ...BASE, floatingIps }), 'reload')
 })
 
-t.test('what serves nowhere has no effect', async (test) => {
+t.test('a record that serves nowhere has no effect', async (test) => {
   test.equal(effect('realServers', 'other', BASE), undefined)
   test.equal(effect('l4Backends', 'idle', BASE), undefined)
   test.equal(effect('healthChecks', 'unused', BASE), undefined)

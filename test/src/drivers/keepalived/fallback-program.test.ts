@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { FALLBACK_PROGRAM_TEXT } from '../../../../src/drivers/keepalived/fallback-program.ts'
 
-t.test('the program says how it is used, and is what a POSIX shell reads', (test) => {
+t.test('the program prints its usage, and is valid for a POSIX shell', (test) => {
   const file = fileURLToPath(new URL('../../../../src/drivers/keepalived/fallback.sh', import.meta.url))
   test.match(FALLBACK_PROGRAM_TEXT, /^#!\/bin\/sh\n/)
   test.equal(spawnSync('sh', ['-n', file]).status, 0)

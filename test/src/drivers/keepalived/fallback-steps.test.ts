@@ -33,15 +33,15 @@ const FALLBACK = { ip: '10.0.0.99', port: 80 }
 const commands = (steps: readonly Step[]) =>
   steps.map((step) => (step.kind === 'run' ? step.argv.join(' ') : step.kind))
 
-t.test('of an unknown machine, a fallback stands in where nothing can take traffic', (test) => {
+t.test('on an unknown machine, a fallback stands in where no server can take traffic', (test) => {
   const there = `${PROGRAM} add 10.0.0.99:80 -m -t 192.0.2.10:80`
   test.same(commands(standIns(undefined, serve(FALLBACK, 'drained', 'halted'))), [there])
-  test.same(standIns(undefined, serve(FALLBACK, 'drained', 'online')), [], 'keepalived tells of servers that fail')
+  test.same(standIns(undefined, serve(FALLBACK, 'drained', 'online')), [], 'keepalived reports servers that fail')
   test.same(standIns(undefined, serve(null, 'drained')), [])
   test.end()
 })
 
-t.test('where something changed it is looked at: the servers may be down already', (test) => {
+t.test('after a change the service is checked: the servers may be down already', (test) => {
   const [before, after] = [serve(null, 'online'), serve(FALLBACK, 'online')]
   test.same(commands(standIns(before, after)), [`${PROGRAM} settle 10.0.0.99:80 -m -t 192.0.2.10:80`])
   test.same(standIns(after, after), [])
@@ -49,7 +49,7 @@ t.test('where something changed it is looked at: the servers may be down already
   test.end()
 })
 
-t.test('one that is no longer a fallback is taken out', (test) => {
+t.test('a server that is no longer a fallback is taken out', (test) => {
   const [before, other] = [serve(FALLBACK, 'online'), serve({ ip: '10.0.0.98', port: 80 }, 'online')]
   const out = `${PROGRAM} remove 10.0.0.99:80 -m -t 192.0.2.10:80`
   test.same(commands(goneFallbacks(before, other)), [out])
@@ -59,7 +59,7 @@ t.test('one that is no longer a fallback is taken out', (test) => {
   test.end()
 })
 
-t.test('its program is there while there is a fallback', (test) => {
+t.test('its program exists while there is a fallback', (test) => {
   const [some, none] = [serve(FALLBACK, 'online'), serve(null, 'online')]
   const settle = `#!/bin/sh\n${PROGRAM} settle 10.0.0.99:80 -m -t 192.0.2.10:80\nexit 0\n`
   test.match(fallbackProgram(some), [

@@ -19,7 +19,7 @@ function served(more: Parameters<typeof l4Frontend>[2], persistTimeout = 0) {
   return one
 }
 
-t.test('services and places in the words of ipvsadm', (test) => {
+t.test("services and servers in ipvsadm's notation", (test) => {
   test.equal(placeText('10.0.0.1', 80), '10.0.0.1:80')
   test.equal(placeText('fd00::1', 0), '[fd00::1]:0')
   test.same(serviceWords(served({})), [['-t', '192.0.2.10:80']])
@@ -28,7 +28,7 @@ t.test('services and places in the words of ipvsadm', (test) => {
   test.end()
 })
 
-t.test('the fallback of every way of forwarding', (test) => {
+t.test('the fallback of every forwarding method', (test) => {
   const words = (...args: Parameters<typeof served>) =>
     fallbackCommand(served(...args), 'add')
       .slice(1)

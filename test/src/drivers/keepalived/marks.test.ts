@@ -26,7 +26,7 @@ t.test('several ports have one mark, persistence a mark for each generation of a
   test.end()
 })
 
-t.test('who was moved while a frontend was persistent is not moved when it is no longer', (test) => {
+t.test('a client moved while a frontend was persistent is not moved afterwards', (test) => {
   const [plain, kept] = ['be', 'kept'].map(
     (backend) => marks(l4Frontend('fe', backend, { ports: '80,81' })).get('fe') ?? [],
   )

@@ -30,7 +30,7 @@ t.test('without a marked frontend there is no table', (test) => {
   test.end()
 })
 
-t.test('maps are named after what they hold, and those of before can go', (test) => {
+t.test('maps are named after their content, and earlier ones can be deleted', (test) => {
   const [before, after] = [renderMarks(serve(RANGES)), renderMarks(serve(RANGES, KEPT))]
   test.same(goneMaps(before, before), [])
   test.same(goneMaps(before, NO_MARKS), [], 'with the table')
@@ -40,7 +40,7 @@ t.test('maps are named after what they hold, and those of before can go', (test)
 
 const canTry = process.getuid?.() === 0 && spawnSync('nft', ['--version']).status === 0
 t.test(
-  'the kernel takes the file, again and again, and keeps who was moved',
+  'the kernel accepts the file repeatedly, and keeps moved clients',
   { skip: canTry ? false : 'needs root and nft' },
   (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'fulcrum-nft-'))

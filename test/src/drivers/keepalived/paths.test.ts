@@ -10,7 +10,7 @@ import {
 
 const unit = (name: string) => readFileSync(new URL(`../../../../systemd/${name}`, import.meta.url), 'utf8')
 
-t.test('the units know the places that the driver writes to', (test) => {
+t.test('the units know the paths that the driver writes to', (test) => {
   const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(unit('fulcrum.service')) ?? []
   const folders = writable.split(' ').map((path) => path.replace(/^-/, ''))
   for (const path of [CONFIG_FILE, FALLBACK_PROGRAM, MARKS_FILE]) {

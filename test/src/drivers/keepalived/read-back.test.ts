@@ -15,7 +15,7 @@ const all = servedFrontends(
   }),
 )
 
-t.test('every service is to be there, and no server with another weight', (test) => {
+t.test('every service has to exist, and no server with another weight', (test) => {
   test.match(readBack(all, undefined).expect, {
     begins: ['-A -t 192.0.2.10:80 '],
     ends: [
@@ -27,7 +27,7 @@ t.test('every service is to be there, and no server with another weight', (test)
   test.end()
 })
 
-t.test('lines of tunnels and of marks of IPv6 are as ipvsadm writes them', (test) => {
+t.test('lines of tunnels and of IPv6 marks are as ipvsadm prints them', (test) => {
   const [tunnel, marked] = [
     l4Frontend('fe', 'be', { forwarding: 'ipip' }),
     l4Frontend('fe', 'be', { ip: '2001:db8::10', ports: '80-81' }),
@@ -48,7 +48,7 @@ t.test('lines of tunnels and of marks of IPv6 are as ipvsadm writes them', (test
   test.end()
 })
 
-t.test('a reload is over when keepalived has made the file of its configuration', (test) => {
+t.test('a reload is over when keepalived has created the file of its configuration', (test) => {
   test.match(loadedFile('loaded.1', all), { argv: ['find', '/run/fulcrum-weights', '-name', 'loaded.1'] })
   test.end()
 })
@@ -60,6 +60,6 @@ t.test('many real servers have more time than few', (test) => {
   test.equal(readBack(all, undefined).timeout_ms, 20_040)
   test.equal(readBack(many, undefined).timeout_ms, 60_000, 'two each')
   test.equal(loadedFile('loaded.1', many).timeout_ms, 60_000)
-  test.equal(readBack(many, new Map([['none', '']])).timeout_ms, 20_000, 'only those that change are waited for')
+  test.equal(readBack(many, new Map([['none', '']])).timeout_ms, 20_000, 'only changed ones are waited for')
   test.end()
 })

@@ -13,7 +13,7 @@ import { type Records, viewOf } from '../../../fixtures/view.ts'
 const render = (records: Records) => renderConfig(servedFrontends(viewOf(records)))
 const REALS = [realServer('r', { ip: '10.0.0.1', port: 80 }), realServer('six', { ip: 'fd00::1', port: 80 })]
 
-t.test('masks in the words of each family', (test) => {
+t.test('masks in the notation of each family', (test) => {
   test.equal(maskText('24', false), '255.255.255.0')
   test.equal(maskText('255.255.240.0', false), '255.255.240.0')
   test.equal(maskText('1', false), '128.0.0.0')
@@ -21,7 +21,7 @@ t.test('masks in the words of each family', (test) => {
   test.end()
 })
 
-t.test('a name that people gave is no place of an interface', (test) => {
+t.test("a user's name cannot be mistaken for an interface", (test) => {
   const frontend = l4Frontend('fe', 'be', { name: '{interface:%} \\' })
   const text = render({ realServers: REALS, l4Backends: [l4Backend('be', ['r'])], l4Frontends: [frontend] })
   test.match(text, '# interface:%\n')
@@ -29,7 +29,7 @@ t.test('a name that people gave is no place of an interface', (test) => {
   test.end()
 })
 
-t.test('the file that shows that keepalived has read this text is named after it', (test) => {
+t.test('the file that proves that keepalived has read this text is named after it', (test) => {
   const text = render({
     realServers: REALS,
     l4Backends: [l4Backend('be', ['r'])],
@@ -52,7 +52,7 @@ t.test('the file that shows that keepalived has read this text is named after it
 })
 
 t.test(
-  'keepalived accepts every scheduler, way of forwarding, protocol and family',
+  'keepalived accepts every scheduler, forwarding method, protocol and family',
   { skip: lacks('keepalived') },
   (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'fulcrum-keepalived-'))

@@ -31,7 +31,7 @@ t.test('only address translation changes the port', (test) => {
   test.end()
 })
 
-t.test('persistent translation to one port is made before the kernel looks', (test) => {
+t.test('persistent translation to one port happens before the kernel balances', (test) => {
   test.equal(served({}, { persistTimeout: 60 }, ['own'])?.rewrittenPort, 8080)
   test.equal(served({}, { persistTimeout: 60 }, ['clients'])?.rewrittenPort, undefined)
   test.equal(served({ ports: '8080' }, { persistTimeout: 60 }, ['own'])?.rewrittenPort, undefined)
@@ -56,14 +56,14 @@ t.test('shares: the weight, that of the membership, 0 while drained, none while 
   test.end()
 })
 
-t.test('what is disabled, has no server, or whose backend is gone is not served', (test) => {
+t.test('a service that is disabled, without servers, or without its backend is not served', (test) => {
   test.equal(served({ enabled: false }, {}), undefined)
   test.equal(served({}, {}, []), undefined)
   test.equal(served({ backendId: 'none' }, {}), undefined)
   test.end()
 })
 
-t.test('addresses have one form, which nft takes and ipvsadm prints', (test) => {
+t.test('addresses have one form, which nft accepts and ipvsadm prints', (test) => {
   const [one] = servedFrontends(
     viewOf({
       realServers: [realServer('six', { ip: '2001:DB8:0::1', port: 80 })],

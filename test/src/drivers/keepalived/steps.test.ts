@@ -1,7 +1,7 @@
 import t from 'tap'
 import { configCheck, keepWeights, marksCheck, setting, valuesStep } from '../../../../src/drivers/keepalived/steps.ts'
 
-t.test('each file is judged by its own program before it is put in place', (test) => {
+t.test('each file is checked by its own program before it is put in place', (test) => {
   test.match(configCheck('text'), {
     path: '/etc/keepalived/keepalived.conf',
     mode: 0o600,
@@ -11,7 +11,7 @@ t.test('each file is judged by its own program before it is put in place', (test
   test.end()
 })
 
-t.test('what is wanted must be possible, what is given back need not', (test) => {
+t.test('wanted settings must be possible, restored ones need not', (test) => {
   const module = { kind: 'kernelModule', name: 'ip_vs' } as const
   test.match(setting(module, 'loaded', 'why'), { isOptional: false })
   test.match(setting(module, undefined, 'why'), { isOptional: true })

@@ -25,18 +25,18 @@ t.test('an ordinary frontend has no problem', (test) => {
   test.end()
 })
 
-t.test('a real server with a host name is no destination, however it came here', (test) => {
+t.test('a real server with a host name is no destination, wherever it came from', (test) => {
   const named = [realServer('far', { ip: 'web.test', resolve: 'live' })]
   for (const ip of ['192.0.2.10', 'fd00::2']) {
     const records = { l4Backends: [l4Backend('be', ['far'])], l4Frontends: [l4Frontend('fe', 'be', { ip })] }
     const found = problems({ ...records, realServers: named })
     test.match(found, [/^l4Backends be reals\.0\.ripId: Backend be: .* real server far \(far\).* host name web\.test/])
-    test.equal(found.length, 1, 'and nothing of what follows from it')
+    test.equal(found.length, 1, 'and none of its consequences')
   }
   test.end()
 })
 
-t.test('what the kernel could not do is said before', (test) => {
+t.test('settings that the kernel does not support are reported beforehand', (test) => {
   test.match(one({ forwarding: 'gate' }, {}, ['app']), [
     /l4Frontends fe forwarding: .*gate cannot change the port.*8080/,
   ])
@@ -67,7 +67,7 @@ t.test('what the kernel could not do is said before', (test) => {
   test.end()
 })
 
-t.test('rules of records by themselves hold for restored ones as well', (test) => {
+t.test('rules of single records hold for restored ones as well', (test) => {
   test.match(one({ ip: '0.0.0.0' }), [/fe ip: .*not all of them/])
   test.match(one({ ports: '80,80' }), [/fe ports: .*lists port 80 twice/])
   test.match(one({}, { persistMask: '24' }), [/be persistMask: .*needs persistTimeout/])
@@ -76,7 +76,7 @@ t.test('rules of records by themselves hold for restored ones as well', (test) =
   test.end()
 })
 
-t.test('two frontends cannot have one port of one address, in whichever layer', (test) => {
+t.test('two frontends cannot have one port of one address, in any layer', (test) => {
   const both = (...frontends: readonly ReturnType<typeof l4Frontend>[]) =>
     problems({
       l4Backends: [l4Backend('be', ['web']), l4Backend('kept', ['app'], { persistTimeout: 60 })],

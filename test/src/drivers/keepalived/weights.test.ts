@@ -28,7 +28,7 @@ const serve = (...states: readonly RealServer['state'][]) =>
     }),
   )
 
-t.test('whichever weight keepalived has read, it and its file make the share', (test) => {
+t.test('whichever weight keepalived has read, it and its file result in the share', (test) => {
   for (const share of [0, 1, 100, 256]) {
     for (const base of ['one', 'none'] as const) test.equal(configWeight(base) + valueOf(share, base), share)
   }
@@ -36,7 +36,7 @@ t.test('whichever weight keepalived has read, it and its file make the share', (
   test.end()
 })
 
-t.test('a halted server is read with weight 0, unless nothing else gives keepalived a weight', (test) => {
+t.test('a halted server is read with weight 0, unless keepalived has no other weight', (test) => {
   const [mixed] = serve('online', 'halted')
   const [alone] = serve('halted')
   test.same(
@@ -54,7 +54,7 @@ t.test('a halted server is read with weight 0, unless nothing else gives keepali
   test.end()
 })
 
-t.test('after a boot nothing halted takes new connections, and no file is beyond what keepalived makes', (test) => {
+t.test('after a boot no halted server takes new connections, and no file is beyond what keepalived creates', (test) => {
   test.equal(firstValue('halted', 'none'), 0)
   test.equal(firstValue('halted', 'one'), -1)
   test.equal(firstValue(256, 'one'), 254)
@@ -62,7 +62,7 @@ t.test('after a boot nothing halted takes new connections, and no file is beyond
   test.end()
 })
 
-t.test('each share is kept for both weights that keepalived may have read', (test) => {
+t.test('each share is stored for both weights that keepalived may have read', (test) => {
   test.same(Object.fromEntries(weightValues(serve('online', 'drained'))), {
     r0: '49\n',
     'r0.0': '50\n',
@@ -72,20 +72,24 @@ t.test('each share is kept for both weights that keepalived may have read', (tes
   test.end()
 })
 
-t.test('a running keepalived is told what changed, whichever weight it has read', (test) => {
+t.test('a running keepalived gets the changes, whichever weight it has read', (test) => {
   const { values, ifThere } = weightChange(serve('online', 'online'), serve('drained', 'online'))
   test.same([Object.fromEntries(values), ifThere.size], [{ r0: '-1\n', 'r0.0': '0\n' }, 0])
   test.end()
 })
 
-t.test('one that reads its file makes most weights itself; what it cannot make is written', (test) => {
+t.test('a keepalived that reads its file computes most weights itself; the others are written', (test) => {
   const first = wholeWeights([], serve('online', 'drained', 'halted'))
   test.same([...first.values], [['r2.0', '-2147483648\n']])
   test.same([...first.ifThere.keys()], ['r0', 'r0.0', 'r1', 'r1.0', 'r2'])
   const same = serve('online', 'halted')
-  test.same(wholeWeights(same, same).ifThere.size, 0, 'what is right is not looked at')
-  test.same([...wholeWeights(same, same).values.keys()], ['r1.0'], 'but what another file may have said until now')
+  test.same(wholeWeights(same, same).ifThere.size, 0, 'correct files are not read')
+  test.same(
+    [...wholeWeights(same, same).values.keys()],
+    ['r1.0'],
+    'except those that another file may have decided until now',
+  )
   const unknown = wholeWeights(undefined, same)
-  test.same([...unknown.values.keys()], ['r0', 'r0.0', 'r1', 'r1.0'], 'of an unknown machine any may be gone')
+  test.same([...unknown.values.keys()], ['r0', 'r0.0', 'r1', 'r1.0'], 'on an unknown machine any may be missing')
   test.end()
 })

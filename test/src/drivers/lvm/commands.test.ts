@@ -17,7 +17,7 @@ const volume = (size_mib: number, free_mib: number) => ({
   extent_bytes: 4 * MEBIBYTE,
 })
 
-t.test('the size: the origin, or what is free in whole extents, and a tenth at the least', async (test) => {
+t.test('the size: the origin, or the free space in whole extents, and at least a tenth', async (test) => {
   test.equal(snapshotSize(volume(1000, 5000)), 1000 * MEBIBYTE)
   test.equal(snapshotSize(volume(1000, 503)), 500 * MEBIBYTE)
   test.equal(snapshotSize(volume(1000, 100)), 100 * MEBIBYTE)
@@ -25,7 +25,7 @@ t.test('the size: the origin, or what is free in whole extents, and a tenth at t
   test.type(snapshotSize(volume(1, 0)), 'string')
 })
 
-t.test('programs are asked nothing back, and name group and volume', async (test) => {
+t.test('programs ask no questions, and name group and volume', async (test) => {
   const root = volume(1, 1)
   test.equal(mebibytes(600 * MEBIBYTE), '600.00 MiB')
   test.same(

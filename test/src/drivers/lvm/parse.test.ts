@@ -48,8 +48,8 @@ t.test('states: overfull is invalid, a waiting or running restore is merging', a
     stateOf({ ...root, lv_attr: 'Owi-aos---' }, { ...snapshot, lv_name: '[fulcrum]', lv_attr: 'Swi-a-s---' }),
     'merging',
   )
-  test.equal(stateOf({ ...root, lv_attr: 'Owi-aos---' }), 'merging', 'only the origin tells of it')
-  test.equal(stateOf(root, { ...snapshot, lv_name: 'other' }), undefined, 'the snapshot of somebody else')
+  test.equal(stateOf({ ...root, lv_attr: 'Owi-aos---' }), 'merging', 'only the origin shows it')
+  test.equal(stateOf(root, { ...snapshot, lv_name: 'other' }), undefined, 'the snapshot of another program')
   test.equal(stateOf(root, { ...snapshot, origin: 'data' }), undefined, 'of another volume')
 })
 

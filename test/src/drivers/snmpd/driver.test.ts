@@ -46,12 +46,12 @@ t.test('a changed configuration restarts snmpd, which then has to listen on its 
   test.match(steps(undefined, ON)[1], { path: CONFIG, mode: 0o640, keepsFound: true })
 })
 
-t.test('a restarted daemon lets an snmpd be that already does what it should', async (test) => {
+t.test('a restarted daemon leaves a correct snmpd alone', async (test) => {
   test.ok(kinds('unknown', ON).includes('unit restart skip'))
   test.ok(kinds('unknown', ON, 'reload').includes('unit restart act'), 'after a crash it does not')
 })
 
-t.test('switched off, and on a floating IP that is disabled, it does not run', async (test) => {
+t.test('switched off, and on a disabled floating IP, it does not run', async (test) => {
   test.same(kinds(ON, BASE), ['setting disabled', 'removeFile'])
   test.same(kinds('unknown', BASE), ['setting disabled', 'removeFile'])
   const floating = (enabled: boolean) =>
@@ -62,7 +62,7 @@ t.test('switched off, and on a floating IP that is disabled, it does not run', a
   test.match(first, { kind: 'check', content: /^agentaddress udp:192\.0\.2\.11:161$/m })
 })
 
-t.test('what was there before the first record comes back with the last', async (test) => {
+t.test('the state before the first record comes back with the last', async (test) => {
   test.same(kinds(ON, undefined), ['removeFile', 'run find', 'run systemctl', 'setting undefined'])
   const host = new RecordingHost()
   await host.replaceFile(CONFIG, 'rocommunity of-the-administrator\n', 0o640)
@@ -76,10 +76,10 @@ t.test('what was there before the first record comes back with the last', async 
   test.match(await executePlan(host, steps(ON, undefined)), { ok: true })
   test.equal(await host.readFile(CONFIG), 'rocommunity of-the-administrator\n')
   const given = host.journal.findLast((entry) => entry.verb === 'replaceFile' && entry.path === CONFIG)
-  test.match(given, { mode: 0o640 }, 'and nobody else may read it')
+  test.match(given, { mode: 0o640 }, 'and no other user may read it')
 })
 
-t.test('a change costs a restart when the agent would be another one, and nothing otherwise', async (test) => {
+t.test('a change costs a restart when the agent changes, and nothing otherwise', async (test) => {
   const { snmpUsers } = EVERYTHING
   const [user] = snmpUsers
   if (user === undefined) throw new Error('no user')
@@ -93,7 +93,7 @@ t.test('a change costs a restart when the agent would be another one, and nothin
   test.equal(driver.effectOf(other, view(ON), view(ON)), undefined)
 })
 
-t.test('what the API refuses is a problem when it comes another way', async (test) => {
+t.test('values that the API refuses are problems when they come another way', async (test) => {
   const fields = (settings: SnmpSettings) => driver.verify(view(settings)).map(({ field }) => field)
   test.same(fields(ON), [])
   test.same(fields({ ...ON, community: '', location: '#', contact: ' x' }), ['community', 'location', 'contact'])
@@ -101,7 +101,7 @@ t.test('what the API refuses is a problem when it comes another way', async (tes
   test.same(fields({ ...SNMP_OFF, engineId: '80' }), [])
 })
 
-t.test('what snmpd says is blamed on the settings', async (test) => {
+t.test('messages of snmpd are blamed on the settings', async (test) => {
   test.match(driver.diagnose('it failed\n', view(ON)), [
     { section: 'snmpSettings', id: 'cluster', message: 'it failed' },
   ])
