@@ -2,7 +2,7 @@ import t from 'tap'
 import { nodeIn } from '../../../src/drivers/this-node.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('a node is who it was born as, until it assumed another identity', async (test) => {
+t.test('a node has its original id, until it assumes another identity', async (test) => {
   test.equal(nodeIn(viewOf({}), 'born'), 'born')
   const identities = [
     { id: 'born', nodeId: 'assumed' },
@@ -10,9 +10,5 @@ t.test('a node is who it was born as, until it assumed another identity', async 
   ]
   test.equal(nodeIn(viewOf({ nodeIdentities: identities }), 'born'), 'assumed')
   test.equal(nodeIn(viewOf({ nodeIdentities: identities }), 'third'), 'third')
-  test.equal(
-    nodeIn(viewOf({ nodeIdentities: [{ id: 'this', nodeId: 'assumed' }] }), 'born'),
-    'assumed',
-    'as it was kept',
-  )
+  test.equal(nodeIn(viewOf({ nodeIdentities: [{ id: 'this', nodeId: 'assumed' }] }), 'born'), 'assumed', 'as stored')
 })

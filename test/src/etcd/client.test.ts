@@ -3,7 +3,7 @@ import { simulated } from '../../fixtures/etcd-client.ts'
 
 const header = { revision: '9' }
 
-t.test('what is asked, and what is read in the answers', async (test) => {
+t.test('requests, and the parsing of answers', async (test) => {
   const { client, asked } = await simulated(test, {
     'kv/range': { header, kvs: [{ key: 'YQ==', value: 'Yg==' }], count: '1' },
     'kv/put': { header },

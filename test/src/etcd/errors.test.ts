@@ -1,7 +1,7 @@
 import t from 'tap'
 import { broken, combined, EtcdError, isForAnother, refusal } from '../../../src/etcd/errors.ts'
 
-t.test('the words of etcd decide the kind', async (test) => {
+t.test("etcd's message decides the kind", async (test) => {
   const cases = [
     [8, 'etcdserver: mvcc: database space exceeded', 'no-space'],
     [11, 'etcdserver: mvcc: required revision has been compacted', 'compacted'],
@@ -26,7 +26,7 @@ t.test('the words of etcd decide the kind', async (test) => {
   }
 })
 
-t.test('a message tells what etcd says in its own words, and nothing that was sent', async (test) => {
+t.test("a message contains etcd's own words, and nothing that was sent", async (test) => {
   const error = refusal(5, 'etcdserver: requested lease not found', true)
   test.same(
     [error.message, error.facts.said],
@@ -38,7 +38,7 @@ t.test('a message tells what etcd says in its own words, and nothing that was se
   test.equal(refusal(14, `etcdserver: ${'x'.repeat(1000)}`, true).facts.said?.length, 200)
 })
 
-t.test('a connection that breaks: what was not sent was not executed', async (test) => {
+t.test('a connection that breaks: an unsent request was not executed', async (test) => {
   const fresh = { isProven: false }
   test.equal(broken('ECONNREFUSED', { ...fresh, isWrite: true, isSent: false }).kind, 'unreachable')
   test.equal(broken('ECONNRESET', { ...fresh, isWrite: true, isSent: false }).kind, 'unreachable')
@@ -47,11 +47,11 @@ t.test('a connection that breaks: what was not sent was not executed', async (te
   test.equal(broken('CERT_HAS_EXPIRED', { ...fresh, isWrite: true, isSent: false }).kind, 'untrusted')
   const alert = 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'
   test.equal(broken(alert, { ...fresh, isWrite: true, isSent: true }).kind, 'untrusted')
-  // On a connection that was used before, it says nothing of what is on its way.
+  // On a connection that was used before, it says nothing about requests on their way.
   test.equal(broken(alert, { isProven: true, isWrite: true, isSent: true }).kind, 'unknown-outcome')
 })
 
-t.test('of several members, the most telling kind counts, and each says its own', async (test) => {
+t.test('of several members, the most specific kind counts, with the message of each', async (test) => {
   const away = new EtcdError('unreachable', 'it refuses connections')
   test.equal(combined([['a:1', away]]), away)
   const error = combined([

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesOf, fieldsOf, idOf, isSet, listOf, numberOf, part, textOf, textsOf } from '../../../src/etcd/fields.ts'
 
-t.test('what is left out is 0, empty or false', async (test) => {
+t.test('a missing field is 0, empty or false', async (test) => {
   const none = fieldsOf({})
   test.same(
     [numberOf(none, 'a'), idOf(none, 'a'), textOf(none, 'a'), textsOf(none, 'a'), listOf(none, 'a'), isSet(none, 'a')],
@@ -11,7 +11,7 @@ t.test('what is left out is 0, empty or false', async (test) => {
   test.same([part(none, 'a'), bytesOf(none, 'a').length], [{}, 0])
 })
 
-t.test('numbers are counted with as long as they are exact, ids keep all 64 bits', async (test) => {
+t.test('numbers are accepted while they are exact, ids keep all 64 bits', async (test) => {
   test.equal(numberOf({ a: '9007199254740991' }, 'a'), Number.MAX_SAFE_INTEGER)
   test.equal(numberOf({ a: -1 }, 'a'), -1)
   test.throws(() => numberOf({ a: '9007199254740992' }, 'a'), /its a is not a number/)
@@ -20,7 +20,7 @@ t.test('numbers are counted with as long as they are exact, ids keep all 64 bits
   )
 })
 
-t.test('bytes come back as they went', async () => {
+t.test('bytes are read back unchanged', async () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) =>
       Buffer.from(bytes).equals(bytesOf({ a: Buffer.from(bytes).toString('base64') }, 'a')),
@@ -28,7 +28,7 @@ t.test('bytes come back as they went', async () => {
   )
 })
 
-t.test('anything else is not the word of etcd', async (test) => {
+t.test('anything else is not an answer of etcd', async (test) => {
   const wrong: readonly (() => unknown)[] = [
     () => fieldsOf([]),
     () => fieldsOf(null),

@@ -10,7 +10,7 @@ import { type Call, Gateway, streamed } from '../../../src/etcd/gateway.ts'
 import { TestCa } from '../../fixtures/etcd-certificates.ts'
 import { CREDENTIALS, etcdGateway, says, silent } from '../../simulators/etcd-gateway.ts'
 
-/** For what is not to happen, and for what shall be over soon. */
+/** A wait for events that must not occur, and a short one. */
 const [LONG, SHORT] = [
   { share_ms: 300_000, left_ms: 300_000 },
   { share_ms: 50, left_ms: 50 },
@@ -33,13 +33,13 @@ t.test('a call and its answer', async (test) => {
     { path: '/v3/kv/put', fields: { key: 'YQ==' }, headers: { 'grpc-metadata-hasleader': 'true' } },
     { path: '/v3/kv/range', headers: { 'grpc-timeout': '300000m' } },
   ])
-  test.notOk('grpc-metadata-hasleader' in (asked[1]?.headers ?? {}), 'answered without a leader too')
-  test.equal(sockets.size, 1, 'the connection is kept')
+  test.notOk('grpc-metadata-hasleader' in (asked[1]?.headers ?? {}), 'answered even without a leader')
+  test.equal(sockets.size, 1, 'the connection is kept open')
   test.equal(one.address, new URL(url).host)
   test.throws(() => new Gateway('http://127.0.0.1:1', CREDENTIALS), /https is needed/)
 })
 
-t.test('what etcd refuses, in both words of its gateways', async (test) => {
+t.test('refusals of etcd, in both formats of its gateways', async (test) => {
   const code = 8
   for (const body of [
     { code, message: 'etcdserver: mvcc: database space exceeded' },
@@ -53,7 +53,7 @@ t.test('what etcd refuses, in both words of its gateways', async (test) => {
   }
 })
 
-t.test('what is not the word of etcd: a write may have been executed', async (test) => {
+t.test("an answer that is not etcd's: a write may have been executed", async (test) => {
   for (const body of ['"text"', '[]', '{"result":1}', 'no JSON']) {
     const { url } = await etcdGateway(test, (response) => response.end(body))
     test.equal((await errorOf(gateway(test, url).ask(WRITE, LONG))).kind, 'unknown-outcome', body)
@@ -64,15 +64,15 @@ t.test('what is not the word of etcd: a write may have been executed', async (te
   test.equal((await errorOf(gateway(test, url).open(READ, LONG))).kind, 'unreadable')
 })
 
-t.test('silence after the request was sent: of a write nobody knows', async (test) => {
+t.test('silence after the request was sent: the outcome of a write is unknown', async (test) => {
   const { url, asked, sockets } = await etcdGateway(test, silent)
   const one = gateway(test, url)
   test.equal((await errorOf(one.ask(READ, { ...LONG, share_ms: 50 }))).kind, 'timeout')
   const error = await errorOf(one.ask(WRITE, { share_ms: 1, left_ms: 1000 }))
-  // On a machine that stands still, the connection is not there in time.
+  // On a machine that stalls, the connection is not open in time.
   if (asked.length > 1) test.match(error, { kind: 'unknown-outcome', message: /whether the write was executed/ })
   else test.equal(error.kind, 'unreachable')
-  // Nobody waits any more, so nothing is left open.
+  // After a timeout nothing is left open.
   while (sockets.size > 0) await new Promise(setImmediate)
 })
 
@@ -97,7 +97,7 @@ t.test('a connection that breaks before the answer, or in the middle of it', asy
   }
 })
 
-t.test('nobody listens, or somebody takes the connection and says nothing', async (test) => {
+t.test('nothing listens, or a listener accepts the connection and stays silent', async (test) => {
   const { url, close } = await etcdGateway(test, silent)
   await close()
   test.match(await errorOf(gateway(test, url).ask(WRITE, LONG)), {
@@ -114,7 +114,7 @@ t.test('nobody listens, or somebody takes the connection and says nothing', asyn
   test.equal((await errorOf(gateway(test, 'https://[::1]:1').ask(WRITE, LONG))).kind, 'unreachable')
 })
 
-t.test('who is not trusted does not get a byte of the request', async (test) => {
+t.test('an untrusted server does not get a byte of the request', async (test) => {
   const stranger = await (await TestCa.make('stranger')).issue('stranger')
   let heard = ''
   const server = createTlsServer({ cert: stranger.certificate, key: stranger.key }, (socket) => {
@@ -141,14 +141,14 @@ t.test('who is not trusted does not get a byte of the request', async (test) => 
   test.equal(heard, '')
 })
 
-t.test('who does not trust us', async (test) => {
+t.test('a server that does not trust us', async (test) => {
   const { url, asked } = await etcdGateway(test, says({}))
   const stranger = await (await TestCa.make('stranger')).issue('stranger')
   for (const shown of [
     { ...CREDENTIALS, certificate: stranger.certificate, key: stranger.key },
     { ...CREDENTIALS, certificate: '', key: '' },
   ]) {
-    // The alert may be lost after a reset; then of a write nobody knows.
+    // The alert may be lost after a reset; then the outcome of a write is unknown.
     const { kind } = await errorOf(gateway(test, url, shown).ask(WRITE, LONG))
     test.match(kind, /^(untrusted|unknown-outcome)$/)
   }
@@ -159,7 +159,7 @@ t.test('a stream is opened, and its lines are results or an error', async (test)
   const { url, asked } = await etcdGateway(test, (response) => response.write('{"result":{"a":"1"}}\n'))
   const response = await gateway(test, url).open({ path: 'watch', fields: {} }, LONG)
   response.destroy()
-  test.notOk('grpc-timeout' in (asked[0]?.headers ?? {}), 'it goes on')
+  test.notOk('grpc-timeout' in (asked[0]?.headers ?? {}), 'it has no timeout')
   test.same(streamed('{"result":{"a":"1"}}'), { a: '1' })
   const cut = '{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}}'
   test.match(await errorOf(() => streamed(cut)), { kind: 'no-leader', facts: { code: 14 } })
@@ -171,7 +171,7 @@ t.test('a stream is opened, and its lines are results or an error', async (test)
   test.match((await errorOf(gateway(test, slow).open(READ, SHORT))).kind, /^(timeout|unreachable)$/)
 })
 
-t.test('closed: what goes on ends', async (test) => {
+t.test('closed: open calls end', async (test) => {
   const { url } = await etcdGateway(test, (_, { path }) => {
     test.equal(path, '/v3/kv/put')
     one.close()
@@ -180,11 +180,11 @@ t.test('closed: what goes on ends', async (test) => {
   test.equal((await errorOf(one.ask(WRITE, LONG))).kind, 'unknown-outcome')
 })
 
-t.test('a member that is asked through a socket of its machine is shown nothing', async (test) => {
+t.test('a member that is reached through a socket of its machine is shown no certificate', async (test) => {
   const socket = join(temporaryFolder(test, 'etcd'), 'etcd.sock')
   const one = gateway(test, `unix://${socket}`)
   test.equal(one.address, socket)
-  test.equal((await errorOf(one.ask(READ, LONG))).kind, 'unreachable', 'nobody is there')
+  test.equal((await errorOf(one.ask(READ, LONG))).kind, 'unreachable', 'nothing listens')
   const server = createHttpServer((request, response) => {
     request.resume()
     response.end(JSON.stringify({ path: request.url }))

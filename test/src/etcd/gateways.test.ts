@@ -20,7 +20,7 @@ async function members(test: Test, ...handlers: readonly Handler[]) {
   return { all, clock, gateways, counts }
 }
 
-t.test('a member that cannot take a call is passed over, and asked last for a while', async (test) => {
+t.test('a member that cannot accept a call is skipped, and asked last for a while', async (test) => {
   const { gateways, counts, clock } = await members(test, CUT_OFF, says({ from: 'second' }))
   test.same(await gateways.ask(WRITE, asIs), { from: 'second' })
   test.same(counts(), [1, 1])
@@ -28,7 +28,7 @@ t.test('a member that cannot take a call is passed over, and asked last for a wh
   test.same(counts(), [1, 2])
   clock.advance(REMEMBERED_MS)
   test.same(await gateways.ask(READ, asIs), { from: 'second' })
-  test.same(counts(), [2, 3], 'the own one is tried again')
+  test.same(counts(), [2, 3], 'its own one is tried again')
 })
 
 t.test('a write that may have been executed is not sent twice', async (test) => {
@@ -40,13 +40,13 @@ t.test('a write that may have been executed is not sent twice', async (test) => 
   test.same(counts(), [1, 1])
 })
 
-t.test('a read goes on where the first one hangs', async (test) => {
+t.test('a read continues at another member when the first one hangs', async (test) => {
   const { gateways, counts } = await members(test, silent, says({ from: 'second' }))
   test.same(await gateways.ask(READ, asIs, { timeout_ms: 2000 }), { from: 'second' })
   test.equal(counts()[1], 1)
 })
 
-t.test('what etcd refuses is final', async (test) => {
+t.test('a refusal of etcd is final', async (test) => {
   const refuses = says({ code: 5, message: 'etcdserver: requested lease not found' }, 404)
   const { gateways, counts } = await members(test, refuses, says({}))
   test.match(await errorOf(gateways.ask(READ, asIs)), { kind: 'refused', facts: { code: 5 } })
@@ -54,7 +54,7 @@ t.test('what etcd refuses is final', async (test) => {
   test.same(counts(), [2, 0], 'it answered, so it stays the first')
 })
 
-t.test('who is not the leader leaves it to the others', async (test) => {
+t.test('a member that is not the leader leaves it to the others', async (test) => {
   const follower = says({ code: 9, message: 'etcdserver: not leader' }, 400)
   const { gateways, counts } = await members(test, follower, follower, says({ from: 'leader' }))
   test.same(await gateways.ask(WRITE, asIs), { from: 'leader' })
@@ -65,7 +65,7 @@ t.test('who is not the leader leaves it to the others', async (test) => {
   test.same(counts(), [1, 1, 1])
 })
 
-t.test('nobody takes it: the most telling kind', async (test) => {
+t.test('no member accepts it: the most specific kind', async (test) => {
   const { gateways, all } = await members(test, CUT_OFF, says({}))
   await all[1]?.close()
   test.match(await errorOf(gateways.ask(WRITE, asIs)), { kind: 'no-leader', message: /it has no leader; .*it refuses/ })
@@ -77,16 +77,16 @@ t.test('one member by its URL', async (test) => {
   test.same(await gateways.ask(READ, asIs, { at }), { from: 'second' })
   test.same(counts(), [0, 1])
   gateways.use([all[0]?.url ?? ''])
-  test.same(await gateways.ask(READ, asIs, { at }), { from: 'second' }, 'also one that is asked by its URL only')
+  test.same(await gateways.ask(READ, asIs, { at }), { from: 'second' }, 'also one that is only asked by its URL')
 })
 
-t.test('an answer that cannot be read: a write was executed or not', async (test) => {
+t.test('an unreadable answer: a write was executed or not', async (test) => {
   const { gateways, counts } = await members(test, says({ header: { revision: 'x' } }), says({ header: {} }))
   test.match(await errorOf(gateways.ask(WRITE, headerRevision)), { kind: 'unknown-outcome' })
   test.same(counts(), [1, 0])
 })
 
-t.test('a stream begins at the first member that begins it', async (test) => {
+t.test('a stream starts at the first member that accepts it', async (test) => {
   const { gateways, all } = await members(test, CUT_OFF, says({ result: {} }))
   const address = await gateways.open({ path: 'watch', fields: {} }, async (response, from) => {
     response.destroy()
@@ -95,7 +95,7 @@ t.test('a stream begins at the first member that begins it', async (test) => {
   test.equal(`https://${address}`, all[1]?.url)
 })
 
-t.test('another certificate is shown from the next call on, also to members that are named later', async (test) => {
+t.test('another certificate is used from the next call on, also for members that are added later', async (test) => {
   const { all, gateways } = await members(test, says({ from: 'first' }), says({ from: 'second' }))
   const [first, second] = all.map(({ url }) => url)
   gateways.use([first ?? ''])

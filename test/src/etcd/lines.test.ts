@@ -12,7 +12,7 @@ async function collected(pieces: readonly Uint8Array[], bytesMax = 1_000_000): P
   return lines
 }
 
-t.test('lines are whole wherever the pieces end, inside a letter too', async () => {
+t.test('lines are whole wherever the pieces end, even within a letter', async () => {
   const line = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\n'))
   await fc.assert(
     fc.asyncProperty(fc.array(line), fc.array(fc.nat(400)), async (lines, cuts) => {
@@ -24,18 +24,18 @@ t.test('lines are whole wherever the pieces end, inside a letter too', async () 
   )
 })
 
-t.test('empty lines are none, nor is one that is not ended', async (test) => {
+t.test('empty lines are ignored, and so is an unfinished one', async (test) => {
   test.same(await collected([Buffer.from('a\n\n\nb\nc')]), ['a', 'b'])
   test.same(await collected([]), [])
 })
 
-t.test('a line that is too long is refused before it is whole', async (test) => {
+t.test('a line that is too long is refused before it is complete', async (test) => {
   await test.rejects(collected([Buffer.from('abc'), Buffer.from('def')], 5), /too long/)
   await test.rejects(collected([Buffer.from('abcdef\n')], 5), /too long/)
   test.same(await collected([Buffer.from('abcde\nabcde\n')], 5), ['abcde', 'abcde'])
 })
 
-t.test('nothing is read ahead of who takes the lines', async (test) => {
+t.test('nothing is read ahead of the reader', async (test) => {
   let given = 0
   async function* counted(): AsyncGenerator<Uint8Array> {
     for (;;) {

@@ -6,7 +6,7 @@ import { CREDENTIALS, etcdGateway, type Handler } from '../../simulators/etcd-ga
 
 const ID = '17790612388982094074'
 
-t.test('what is asked of members', async (test) => {
+t.test('requests to members', async (test) => {
   const {
     client,
     asked,
@@ -77,7 +77,7 @@ t.test('a snapshot in pieces', async (test) => {
   test.same(await snapshotOf(test, whole), { bytes: 8, all: 'abcdesum' })
 })
 
-t.test('a snapshot that is not whole', async (test) => {
+t.test('an incomplete snapshot', async (test) => {
   const cut = await errorOf(snapshotOf(test, (response) => response.end(piece('abc', 2))))
   test.match(cut, { kind: 'unreachable', message: /before the end/ })
   const broken = await errorOf(
@@ -90,7 +90,7 @@ t.test('a snapshot that is not whole', async (test) => {
   test.equal(none.kind, 'unreachable')
 })
 
-t.test('who takes the pieces says what is wrong itself', async (test) => {
+t.test('an error of the reader is passed on as it is', async (test) => {
   const { url } = await etcdGateway(test, (response) => response.end(piece('abc', 0)))
   const client = new EtcdClient({ gateways: [url], credentials: CREDENTIALS, timeout_ms: 300_000 })
   test.teardown(() => client.close())

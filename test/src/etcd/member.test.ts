@@ -20,7 +20,7 @@ const SETTINGS: MemberSettings = {
   token: 'born-1',
 }
 
-t.test('what a member is started with', async (test) => {
+t.test('the arguments of a member', async (test) => {
   test.same(memberArguments(SETTINGS), [
     '--name=n1',
     '--data-dir=/var/lib/cluster/etcd',
@@ -56,7 +56,7 @@ t.test('what a member is started with', async (test) => {
   ])
 })
 
-t.test('what is left out is not named, and what is asked for is', async (test) => {
+t.test('missing settings are left out, and given ones are passed', async (test) => {
   const { crlFile: _peer, ...peer } = SETTINGS.peer
   const { crlFile: _client, ...client } = SETTINGS.client
   const bare = memberArguments({ ...SETTINGS, peer, client, state: 'existing' })
@@ -67,7 +67,7 @@ t.test('what is left out is not named, and what is asked for is', async (test) =
   test.ok(more.includes('--experimental-watch-progress-notify-interval=5s'))
 })
 
-t.test('one that no other machine asks keeps few entries in memory', async (test) => {
+t.test('a member without remote clients keeps few entries in memory', async (test) => {
   const args = memberArguments({ ...SETTINGS, client: { socket: '/var/lib/cluster/etcd.sock' } })
   test.same(
     args.filter((one) => one.includes('snapshot')),

@@ -8,14 +8,14 @@ const bounds = (fields: { readonly key: string; readonly range_end?: string }) =
   hex(fields.range_end),
 ]
 
-t.test('one key, a prefix, and from one on', async (test) => {
+t.test('one key, a prefix, and all keys from one on', async (test) => {
   test.same(spanFields({ key: 'ä' }), { key: 'w6Q=' })
   test.same(bounds(spanFields({ prefix: Uint8Array.of(1, 0xff, 0xff) })), ['01ffff', '02'])
   test.same(bounds(spanFields({ prefix: Uint8Array.of(0xff, 0xff) })), ['ffff', '00'])
   test.same(bounds(spanFields({ prefix: '' })), ['00', '00'])
   test.same(bounds(spanFields({ from: 'a' })), ['61', '00'])
   test.same(bounds(spanFields({ from: '', before: 'b' })), ['00', '62'])
-  // A part of something larger is only that part.
+  // A part of a larger buffer is only that part.
   test.equal(base64(Uint8Array.of(1, 2, 3).subarray(1, 2)), 'Ag==')
 })
 

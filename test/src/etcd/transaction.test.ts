@@ -7,7 +7,7 @@ import {
   transactionFields,
 } from '../../../src/etcd/transaction.ts'
 
-t.test('a range says only what is asked', async (test) => {
+t.test('a range has only the requested fields', async (test) => {
   test.same(rangeFields({ key: 'a' }), { key: 'YQ==' })
   const all = {
     limit: 7,
@@ -31,7 +31,7 @@ t.test('a range says only what is asked', async (test) => {
   test.match(rangeFields({ key: 'a' }, { sort: { by: 'key' } }), { sort_target: 'KEY', sort_order: 'ASCEND' })
 })
 
-t.test('a transaction in the words of the gateway', async (test) => {
+t.test("a transaction in the gateway's format", async (test) => {
   const fields = transactionFields({
     compare: [
       { key: 'a', of: 'modRevision', is: '=', than: 5 },

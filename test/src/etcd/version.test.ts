@@ -3,7 +3,7 @@ import { etcdVersion, versionProblem } from '../../../src/etcd/version.ts'
 
 const said = (version: string) => `etcd Version: ${version}\nGit SHA: Not provided\nGo Version: go1.24.0\n`
 
-t.test('the version that etcd says', async (test) => {
+t.test('the version that etcd reports', async (test) => {
   test.equal(etcdVersion(said('3.5.16')), '3.5.16')
   test.equal(etcdVersion(said('3.6.0-rc.1')), '3.6.0-rc.1')
   test.equal(etcdVersion('command not found'), undefined)

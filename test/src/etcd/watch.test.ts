@@ -30,7 +30,7 @@ const writes =
     response.end()
   }
 
-/** What it told, and the kind of its end. */
+/** Returns the events of a watch, and the kind of its end. */
 async function told(watch: Watch) {
   const reports: WatchReport[] = []
   try {
@@ -93,7 +93,7 @@ t.test('wherever its pieces end', async () => {
   )
 })
 
-t.test('a revision is told whole, although it comes in fragments', async (test) => {
+t.test('a revision is reported whole, although it arrives in fragments', async (test) => {
   const fragment = (...all: readonly unknown[]) => line({ header: { revision: '9' }, fragment: true, events: all })
   const { watch } = await watching(
     test,
@@ -114,7 +114,7 @@ t.test('a revision is told whole, although it comes in fragments', async (test) 
   test.same(shown, [[5, 'a'], [7, 'bcde'], 8])
 })
 
-t.test('what ends a watch', async (test) => {
+t.test('reasons for the end of a watch', async (test) => {
   const compacted = line({ canceled: true, compact_revision: '77' })
   const cases = [
     [compacted, { kind: 'compacted', facts: { compactRevision: 77 } }],
@@ -135,7 +135,7 @@ t.test('what ends a watch', async (test) => {
   test.match((await told(watch)).end, { kind: 'unreachable' })
 })
 
-t.test('a watch that is not begun', async (test) => {
+t.test('a watch that never begins', async (test) => {
   const future = line({
     created: true,
     canceled: true,
@@ -158,7 +158,7 @@ t.test('it is closed at once, while the next event is awaited', async (test) => 
   while (sockets.size > 0) await new Promise(setImmediate)
 })
 
-t.test('it is closed when the caller takes no more', async (test) => {
+t.test('it is closed when the caller stops reading', async (test) => {
   const { watch, sockets } = await watching(test, writes(CREATED, events(event('a', 5)), events(event('b', 6))))
   for await (const report of watch) {
     test.equal(report.revision, 5)
@@ -167,7 +167,7 @@ t.test('it is closed when the caller takes no more', async (test) => {
   while (sockets.size > 0) await new Promise(setImmediate)
 })
 
-t.test('who takes nothing makes etcd wait', async (test) => {
+t.test('a caller that stops reading makes etcd wait', async (test) => {
   const many = events(event('a'.repeat(60_000), 5))
   let given: ServerResponse | undefined
   let written = 0
@@ -184,7 +184,7 @@ t.test('who takes nothing makes etcd wait', async (test) => {
     test.equal(report.kind, 'events')
     break
   }
-  // A hundred times as much would not be held back without an end.
+  // A hundred times as much would not be held back for ever.
   while (given?.closed === false) await new Promise(setImmediate)
   test.ok(written < 10_000, `${written}`)
 })

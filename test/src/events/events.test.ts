@@ -4,14 +4,14 @@ import { silentLog } from '../../../src/base/log.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('an event is told once it is on the disk, and numbers go on after a restart', async (test) => {
+t.test('an event is sent once it is on the disk, and numbers continue after a restart', async (test) => {
   const store = openStore(test)
   const events = new Events(store.events, manualClock(), silentLog)
   const told: Event[] = []
   const stop = events.subscribe((event) => {
     test.ok(
       store.events.entries().some(({ value }) => (value as Event).id === event.id),
-      'stored before it is told',
+      'stored before it is sent',
     )
     told.push(event)
   })
@@ -27,16 +27,16 @@ t.test('an event is told once it is on the disk, and numbers go on after a resta
   const again = new Events(store.events, manualClock(), silentLog)
   again.publish('node', { state: 'started' })
   await again.close()
-  test.equal(told.length, 2, 'who unsubscribed hears nothing')
+  test.equal(told.length, 2, 'an unsubscribed listener gets nothing')
   test.same(
     again.after(1)?.map(({ id }) => id),
     [2, 3],
   )
   test.same(again.after(3), [])
-  test.equal(again.after(4), undefined, 'a number that was never given')
+  test.equal(again.after(4), undefined, 'a number that was never assigned')
 })
 
-t.test('a bounded number is kept; whoever missed more is told so', async (test) => {
+t.test('a limited number is kept; a client that missed more is told so', async (test) => {
   const store = openStore(test)
   const events = new Events(store.events, manualClock(), silentLog)
   for (let i = 0; i < 5_050; i++) events.publish('realServer', { i })
@@ -49,7 +49,7 @@ t.test('a bounded number is kept; whoever missed more is told so', async (test) 
   test.equal(new Events(store.events, manualClock(), silentLog).lastId, 5_051)
 })
 
-t.test('when the disk is full, events are told all the same', async (test) => {
+t.test('when the disk is full, events are sent all the same', async (test) => {
   const table = { ...openStore(test).events, write: async () => Promise.reject(new Error('no room')) }
   const events = new Events(table, manualClock(), silentLog)
   const told: Event[] = []
@@ -59,7 +59,7 @@ t.test('when the disk is full, events are told all the same', async (test) => {
   test.equal(told.length, 1)
 })
 
-t.test('what a disk refused is on it with the next event', async (test) => {
+t.test('events that a disk refused are on it with the next one', async (test) => {
   const { events: table } = openStore(test)
   const disk = { takes: true }
   const write: typeof table.write = async (...rows) => {
@@ -84,7 +84,7 @@ t.test('what a disk refused is on it with the next event', async (test) => {
   )
 })
 
-t.test('a subscriber that fails keeps nobody from being told, now and later', async (test) => {
+t.test('a subscriber that fails stops no other, now and later', async (test) => {
   const problems: string[] = []
   const log = { ...silentLog, error: (message: string) => void problems.push(message) }
   const events = new Events(openStore(test).events, manualClock(), log)

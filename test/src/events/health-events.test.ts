@@ -3,7 +3,7 @@ import { healthEvents } from '../../../src/events/health-events.ts'
 import { backend, l4Backend, realServer } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('a server is told by the names it has in running; an unknown one by those of HAProxy', async (test) => {
+t.test('a server is named as in running; an unknown one as in HAProxy', async (test) => {
   const told: unknown[] = []
   const publish = (kind: string, data: object) => void told.push({ kind, ...data })
   const view = viewOf({

@@ -4,7 +4,7 @@ import { ColumnText } from '../../../src/exposition/column-text.ts'
 import { labelsOf } from '../../../src/exposition/labels.ts'
 import { ascii, JsonBuffer } from '../../../src/base/json-buffer.ts'
 
-/** Those that differ from the last time; one that does not may be among them. */
+/** Positions of values that differ from the last time; unchanged ones may be among them. */
 function changedOf(values: readonly string[], before: readonly string[]): ChangedNumbers {
   const numbers = new ChangedNumbers(values.length, ascii(values.join('')))
   let at = 0
@@ -15,7 +15,7 @@ function changedOf(values: readonly string[], before: readonly string[]): Change
   return numbers
 }
 
-/** Writes the lines in two portions behind some other text, as documents have them. */
+/** Writes the lines in two portions after some other text, as documents have them. */
 function written(text: ColumnText, before: string, values: readonly string[], last: readonly string[]): string {
   const numbers = changedOf(values, last)
   const out = new JsonBuffer()
@@ -28,7 +28,7 @@ function written(text: ColumnText, before: string, values: readonly string[], la
   return document.toString()
 }
 
-t.test('numbers stay, change, grow, shrink, come and go', async (test) => {
+t.test('numbers stay, change, grow, shrink, appear and disappear', async (test) => {
   const labels = labelsOf(['a', 'b', 'c', 'd'].map((name) => `{n="${name}"`))
   const text = new ColumnText(ascii('m'), labels, ascii('} '))
   const line = (name: string, value: string) => (value === '' ? '' : `m{n="${name}"} ${value}\n`)

@@ -41,7 +41,7 @@ fulcrum_build_info{version="1"} 1
   )
 })
 
-t.test('text 0.0.4: names as the samples have them, no types that it does not know', async (test) => {
+t.test('text 0.0.4: names as the samples have them, no types unknown to it', async (test) => {
   test.equal(
     written('prometheus'),
     `# HELP fulcrum_held_bytes What is held.
@@ -58,7 +58,7 @@ fulcrum_build_info{version="1"} 1
   )
 })
 
-t.test('the next document begins anew', async (test) => {
+t.test('the next document starts again', async (test) => {
   const out = new Exposition('prometheus')
   out.begin(DONE)
   out.sample([], 1)
@@ -69,10 +69,10 @@ t.test('the next document begins anew', async (test) => {
   test.match(first.toString(), /done_total 1\n$/, 'and the first one stays as it is')
 })
 
-t.test('what was written elsewhere stands in between, as it is', async (test) => {
+t.test('text written elsewhere is inserted unchanged', async (test) => {
   const [out, other] = [new Exposition('openmetrics'), new Exposition('openmetrics')]
   other.begin(gauge('nothing', 'Never there.'))
-  test.equal(other.part().length, 0, 'not even what a document ends with')
+  test.equal(other.part().length, 0, 'not even the end of a document')
   other.begin(BUILD)
   other.sample(['1'], 1)
   const part = other.part()
@@ -83,7 +83,7 @@ t.test('what was written elsewhere stands in between, as it is', async (test) =>
   test.equal(out.end().toString(), `${part.toString().repeat(2)}# EOF\n`)
 })
 
-t.test('label values: what people wrote, and nothing that ends a line or a document', async (test) => {
+t.test('label values: any text, which ends neither a line nor a document', async (test) => {
   test.equal(labelValue('a "b" \\ c\nd'), String.raw`a \"b\" \\ c\nd`)
   test.equal(labelValue('a\u0000b\rc\td\u007fe\u0085f\u001b[2J'), 'a\ufffdb\ufffdc\ufffdd\ufffde\ufffdf\ufffd[2J')
   test.equal(labelValue('שלום \u202edrawkcab ü 日本'), 'שלום \u202edrawkcab ü 日本')

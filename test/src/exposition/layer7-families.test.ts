@@ -7,7 +7,7 @@ const HEADER = readFileSync(new URL('../../fixtures/haproxy-2.6/show-stat.csv', 
   ?.slice(2)
   .split(',')
 
-t.test('each is a column that HAProxy has, and several columns of one metric differ in a label', async (test) => {
+t.test('each is a column of HAProxy, and several columns of one metric differ in a label', async (test) => {
   for (const { labels, columns } of Object.values(LAYER_7))
     for (const { family, columns: own, isMilliseconds } of columns) {
       for (const { column } of own) test.ok(HEADER?.includes(column), column)

@@ -7,7 +7,7 @@ import { seededRandom } from '../../storage/archive/reference-model.ts'
 
 const NONE = { labels: labelsOf([]), rowOf: new Int32Array(0) }
 
-/** Servers with this in `status`, `scur` and `rtime`. */
+/** Servers with these values in `status`, `scur` and `rtime`. */
 function inputOf(
   servers: readonly (readonly [name: string, status: string, scur: string, rtime: string, chosen: number])[],
   version = 1,
@@ -36,7 +36,7 @@ function inputOf(
   }
 }
 
-/** Documents of which each is made of the one before. */
+/** Documents, each made from the previous one. */
 function documents() {
   const [samples, out] = [new Layer7Samples(), new Exposition('prometheus')]
   return (input: Layer7Input | undefined) => {
@@ -56,34 +56,31 @@ function series() {
   }
 }
 
-t.test(
-  'what was chosen, or else HAProxy says; milliseconds as seconds; nothing where nothing is told',
-  async (test) => {
-    const lines = series()(
-      inputOf([
-        ['a', 'UP', '7', '1500', 2],
-        ['b', 'DRAIN', '', '3', 0],
-        ['c', 'MAINT', '-1', '0', 3],
-        ['d', 'DOWN 1/2', 'x', '', 0],
-        ['e', 'MAINT', '0', '', 0],
-      ]),
-    )
-    const state = (name: string, value: number) => `server_state{server="${name}"} ${value}`
-    test.same(lines('state'), [state('a', 1), state('b', 1), state('c', 2), state('d', 2), state('e', 0)])
-    test.same(lines('current_sessions'), [
-      'server_current_sessions{server="a"} 7',
-      'server_current_sessions{server="e"} 0',
-    ])
-    const time = (name: string, value: string) => `server_response_time_average_seconds{server="${name}"} ${value}`
-    test.same(lines('response_time_average_seconds'), [time('a', '1.5'), time('b', '0.003'), time('c', '0')])
-    test.same(
-      lines('up').map((line) => line.slice(-4)),
-      ['"} 1', '"} 1', '"} 0'],
-    )
-  },
-)
+t.test("the chosen state, or otherwise HAProxy's; milliseconds as seconds; no sample without a value", async (test) => {
+  const lines = series()(
+    inputOf([
+      ['a', 'UP', '7', '1500', 2],
+      ['b', 'DRAIN', '', '3', 0],
+      ['c', 'MAINT', '-1', '0', 3],
+      ['d', 'DOWN 1/2', 'x', '', 0],
+      ['e', 'MAINT', '0', '', 0],
+    ]),
+  )
+  const state = (name: string, value: number) => `server_state{server="${name}"} ${value}`
+  test.same(lines('state'), [state('a', 1), state('b', 1), state('c', 2), state('d', 2), state('e', 0)])
+  test.same(lines('current_sessions'), [
+    'server_current_sessions{server="a"} 7',
+    'server_current_sessions{server="e"} 0',
+  ])
+  const time = (name: string, value: string) => `server_response_time_average_seconds{server="${name}"} ${value}`
+  test.same(lines('response_time_average_seconds'), [time('a', '1.5'), time('b', '0.003'), time('c', '0')])
+  test.same(
+    lines('up').map((line) => line.slice(-4)),
+    ['"} 1', '"} 1', '"} 0'],
+  )
+})
 
-t.test('a document made of the one before is what one made of nothing is', async (test) => {
+t.test('an incremental document equals one made from scratch', async (test) => {
   const random = seededRandom(21)
   const oneOf = <T>(some: readonly T[]): T => some[Math.floor(random() * some.length)] as T
   const next = documents()
@@ -98,20 +95,20 @@ t.test('a document made of the one before is what one made of nothing is', async
   const servers = Array.from({ length: 300 }, (_, n) => server(n))
   for (let round = 0; round < 60; round++) {
     const isBack = round === 40
-    if (isBack) test.equal(next(undefined), '', 'HAProxy does not answer for once')
+    if (isBack) test.equal(next(undefined), '', 'HAProxy does not answer once')
     const changes = isBack ? 0 : oneOf([0, 0, 1, 3, 200])
     for (let change = 0; change < changes; change++) {
       const n = Math.floor(random() * servers.length)
       servers[n] = server(n)
     }
     const input = inputOf(servers)
-    // A column may go with another HAProxy, and come back.
+    // A column may disappear with another HAProxy, and come back.
     if (round % 9 > 6) (input.columns as Map<string, number>).delete('scur')
     test.equal(next(input), documents()(input), `round ${round}`)
   }
 })
 
-t.test('other objects have another version, and nothing of those before stays', async (test) => {
+t.test('other objects have another version, and nothing of the earlier ones stays', async (test) => {
   const next = series()
   const sessions = (input: Layer7Input | undefined) => next(input)('current_sessions')
   const line = (name: string, value: number) => `server_current_sessions{server="${name}"} ${value}`
@@ -125,7 +122,7 @@ t.test('other objects have another version, and nothing of those before stays', 
   test.same(sessions(inputOf(two, 2)), [line('b', 3), line('c', 4)])
 })
 
-/** Backends with this in `status`, `act` and `bck`. */
+/** Backends with these values in `status`, `act` and `bck`. */
 function backendsOf(rows: readonly (readonly [status: string, active: string, backup: string])[]): Layer7Input {
   const empty = inputOf([])
   const lines = ['status,act,bck', ...rows.map((row) => row.join(','))].map((line) => `${line}\n`)
@@ -144,7 +141,7 @@ function backendsOf(rows: readonly (readonly [status: string, active: string, ba
 }
 
 t.test(
-  'a backend is up while a server of it takes traffic, and neither where it has none, which HAProxy calls UP',
+  'a backend is up while one of its servers takes traffic, and neither without servers, which HAProxy calls UP',
   async (test) => {
     const next = documents()
     const ups = (...rows: Parameters<typeof backendsOf>[0]) => {
@@ -153,6 +150,6 @@ t.test(
     }
     test.same(ups(['UP', '2', '0'], ['UP', '0', '1'], ['UP', '0', '0'], ['DOWN', '0', '0']), ['1', '1', '0'])
     test.same(ups(['UP', '0', '0'], ['UP', '0', '1'], ['UP', '10', '0'], ['UP', '0', '1']), ['1', '1', '1'])
-    test.same(ups(['UP', '', ''], ['UP', '0', '1'], ['UP', '10', '0'], ['', '0', '0']), ['1', '1', '1'], 'not told')
+    test.same(ups(['UP', '', ''], ['UP', '0', '1'], ['UP', '10', '0'], ['', '0', '0']), ['1', '1', '1'], 'no value')
   },
 )

@@ -44,7 +44,7 @@ t.test('checks', (test) => {
   test.end()
 })
 
-t.test('a port and an address of checks, one for all servers that are checked', (test) => {
+t.test('a port and an address of checks, one for all checked servers', (test) => {
   const lines = (text: string) => read(text).lines
   test.same(lines('server a 192.0.2.1:80 check'), [])
   test.same(lines('server a 192.0.2.1:80 check port 8008'), ['default-server port 8008'])
@@ -52,7 +52,7 @@ t.test('a port and an address of checks, one for all servers that are checked', 
     'default-server addr ::1 port 8008',
   ])
   test.same(lines('server a 192.0.2.1:80 port 1\nserver b 192.0.2.2:80 check port 2'), ['default-server port 2'])
-  test.same(lines('server a 192.0.2.1:80 port 1'), [], 'nobody is checked')
+  test.same(lines('server a 192.0.2.1:80 port 1'), [], 'none is checked')
   for (const wrong of [
     'server a 192.0.2.1:80 check port 1\nserver b 192.0.2.2:80 check port 2',
     'server a 192.0.2.1:80 check\nserver b 192.0.2.2:80 check port 2',

@@ -17,7 +17,7 @@ t.test('fetches become conditions', (test) => {
       { type: 'host', match: 'regex', values: ['^\\S+\\.A\\.org(:\\d+)?$'] },
     ],
     ['req.hdr(X-A) b', { type: 'header', name: 'X-A', values: ['b'] }],
-    // One of several values, as browsers send it: "keep-alive, Upgrade".
+    // One of several values, as sent by browsers: "keep-alive, Upgrade".
     [
       'hdr(Connection) -i upgrade',
       { type: 'header', name: 'Connection', match: 'regex', values: ['(?i)(?:^|,)\\s*upgrade\\s*(?:,|$)'] },
@@ -56,7 +56,7 @@ t.test('fetches become conditions', (test) => {
   test.end()
 })
 
-t.test('what stands behind if becomes alternatives', (test) => {
+t.test('expressions after if become alternatives', (test) => {
   const path = (value: string, negate = false) => ({ type: 'path', values: [value], ...(negate ? { negate } : {}) })
   const acls = new Map([
     ['a', [path('/a')]],
@@ -73,7 +73,7 @@ t.test('what stands behind if becomes alternatives', (test) => {
   test.same(of('if ab { method POST }').length, 2)
   test.same(of('if ! { path /c }'), [[path('/c', true)]])
   const many = new Map([['x', Array.from({ length: 20 }, () => path('/a'))]])
-  test.throws(() => alternativesOf(words('if x x x x x x x x'), many), /too many/, 'before they are made')
+  test.throws(() => alternativesOf(words('if x x x x x x x x'), many), /too many/, 'before they are created')
   test.same(of('unless a'), [[path('/a', true)]])
   test.same(of('if METH_POST'), [[{ type: 'method', values: ['POST'] }]])
   for (const wrong of ['if nope', 'if a ||', 'if { path /a', 'unless a b', 'when a', 'if'])

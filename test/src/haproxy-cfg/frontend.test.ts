@@ -12,7 +12,7 @@ function read(text: string) {
   return frontendsOf(draft).map((fields, at) => [at === 0 ? 'f' : `f-${at + 1}`, fields])
 }
 
-t.test('ports of one address are one frontend, with the redirect also where only one speaks TLS', (test) => {
+t.test('ports of one address are one frontend, with the redirect also where only one uses TLS', (test) => {
   const tls = 'bind *:443 ssl crt /etc/a.pem crt /etc/b'
   test.match(read(`mode http\nbind *:80,8080\nbind *:8081`), [['f', { ip: '0.0.0.0', ports: '80,8080,8081' }]])
   test.match(read(`mode http\nbind *:80\n${tls}`), [
@@ -29,7 +29,7 @@ t.test('ports of one address are one frontend, with the redirect also where only
   test.end()
 })
 
-t.test('ports that differ in more than their certificates are apart, and so are files of one name', (test) => {
+t.test('ports that differ in more than their certificates are separate, and so are files of one name', (test) => {
   test.match(read('bind *:80\nbind *:81 accept-proxy'), [
     ['f', { ports: '80' }],
     ['f-2', { ports: '81', proxyProtocol: true }],
@@ -38,7 +38,7 @@ t.test('ports that differ in more than their certificates are apart, and so are 
     ['f', { ports: '1', minTls: '1.3', certificates: ['x'] }],
     ['f-2', { ports: '2', minTls: '1.0', certificates: ['b-x'] }],
   ])
-  test.notMatch(read('bind *:80 crt /a/x.pem'), [['f', { certificates: ['x'] }]], 'nobody speaks TLS there')
+  test.notMatch(read('bind *:80 crt /a/x.pem'), [['f', { certificates: ['x'] }]], 'without TLS there')
   test.match(read('mode http\nbind *:80\ncompression type text/html'), [['f', { compression: { enabled: false } }]])
   test.end()
 })
@@ -50,7 +50,7 @@ t.test('X-Forwarded-For is added where it was', (test) => {
   test.end()
 })
 
-t.test('an ACL of which a line is not understood is none, from there on', (test) => {
+t.test('an ACL with an unknown line is ignored, from there on', (test) => {
   const acl = (...lines: readonly string[]) => `acl a ${lines.join('\nacl a ')}`
   const use = 'use_backend b if a'
   test.match(read(`bind *:1\n${acl('path /x', 'path /y')}\n${use}`), [['f', { rules: [{}, {}] }]])
@@ -69,7 +69,7 @@ t.test('an ACL of which a line is not understood is none, from there on', (test)
   test.end()
 })
 
-t.test('what has no counterpart says so', (test) => {
+t.test('anything without a counterpart is reported', (test) => {
   for (const line of [
     'mode health',
     'bind /run/x.sock',
@@ -97,14 +97,14 @@ t.test('what has no counterpart says so', (test) => {
   test.end()
 })
 
-t.test('a tarpit answers what HAProxy answers', (test) => {
+t.test('a tarpit gives the answer of HAProxy', (test) => {
   const rule = (text: string) => read(`mode http\nbind *:80\nhttp-request tarpit ${text}`)
   test.match(rule(''), [['f', { rules: [{ do: { type: 'tarpit', status: 500 } }] }]])
   test.match(rule('deny_status 429'), [['f', { rules: [{ do: { type: 'tarpit', status: 429 } }] }]])
   test.end()
 })
 
-t.test('what listens at :: takes clients of IPv4 as well, unless it says v6only or another line does', (test) => {
+t.test('a listener on :: accepts IPv4 clients as well, unless v6only or another line prevents it', (test) => {
   test.match(read('bind :::80 v4v6'), [
     ['f', { ip: '::', ports: '80' }],
     ['f-2', { ip: '0.0.0.0', ports: '80' }],

@@ -127,7 +127,7 @@ t.test('a site is read', async (test) => {
   )
 })
 
-t.test('a timeout of 0, which is none, is told and becomes no other one', async (test) => {
+t.test('a timeout of 0, which means none, is reported and becomes no other one', async (test) => {
   const lines = ['timeout client 0', 'timeout server 0s', 'timeout queue 0']
   const text = `listen db\n  bind 10.0.0.5:3306\n  ${lines.join('\n  ')}\n  server a 10.0.0.1:3306\n`
   const { document, notUnderstood } = await importHaproxyCfg(text)
@@ -169,7 +169,7 @@ function www(more: object): object {
 const EXAMPLES = '/usr/share/doc/haproxy/examples'
 const HEADS = /^(global|defaults|frontend|backend|listen)$/
 
-/** Whether something of the line is in the document: its last word, or one that it becomes. */
+/** Whether a part of the line is in the document: its last word, or its translation. */
 function accounted(text: string, { notUnderstood, remarks }: Imported): readonly string[] {
   const told = new Set([...notUnderstood, ...remarks].map(({ line }) => line))
   return linesOf(text)
@@ -186,8 +186,8 @@ t.test('the examples of HAProxy’s own distribution: no line is lost', async (t
     const text = readFileSync(join(EXAMPLES, name), 'utf8')
     const all = await importHaproxyCfg(text)
     const document = JSON.stringify(all.document)
-    // Every line that is not told of has changed the document: without it, it is another one. Some say what goes
-    // without saying, or what another line says as well.
+    // Every line without a report has changed the document: without the line, it differs. Some repeat defaults, or
+    // another line.
     for (const line of accounted(text, all)) {
       const without = text
         .split('\n')
@@ -201,7 +201,7 @@ t.test('the examples of HAProxy’s own distribution: no line is lost', async (t
   }
 })
 
-t.test('what is read can be planned, certificates and all', async (test) => {
+t.test('an import can be planned, with its certificates', async (test) => {
   const { call } = await borrow()
   const cfg = SITE.replace(/ ssl crt.*/, '').replace('127.0.0.1:8443', '127.0.0.2:8181')
   const { json } = await call('POST', '/config/import', { body: { haproxyCfg: cfg, owner: 'moved' } })
@@ -215,7 +215,7 @@ t.test('what is read can be planned, certificates and all', async (test) => {
   test.match(nothing.json.data, { document: { version: 1 }, notUnderstood: [{ line: 1 }] })
 })
 
-t.test('what is hostile costs little, and what is refused leaves no half of itself', async (test) => {
+t.test('hostile files cost little, and refused parts leave nothing half done', async (test) => {
   const acls = Array.from({ length: 20 }, (_, at) => ` acl a path /x${at}\n`).join('')
   const many = await importHaproxyCfg(`frontend f\n mode http\n bind *:80\n${acls} use_backend b if a a a a a a a a\n`)
   test.match(many.notUnderstood, [{ why: /too many alternatives/ }])
@@ -238,7 +238,7 @@ t.test('what is hostile costs little, and what is refused leaves no half of itse
 const many = (count: number, line: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => line(at)).join('')
 
-t.test('large sections cost what their lines cost, and others have their turn meanwhile', async (test) => {
+t.test('large sections cost as much as their lines, and others have their turn meanwhile', async (test) => {
   let [turns, isOver] = [0, false]
   const count = () => {
     turns += 1
@@ -259,7 +259,7 @@ t.test('large sections cost what their lines cost, and others have their turn me
   test.match(Object(document['l7Backends']).b.reals.at(-1), { ripId: 'b-s-19999', weight: 19_998 })
 })
 
-t.test('no file comes to much more than itself', async (test) => {
+t.test('no document is much larger than its file', async (test) => {
   const binds = many(3_000, (at) => ` bind 10.0.${at >> 8}.${at & 255}:80\n`)
   const denied = many(300, (at) => ` http-request deny if { path /${at} }\n`)
   const wide = await importHaproxyCfg(`frontend f\n mode http\n${binds}${denied}`)
@@ -269,7 +269,7 @@ t.test('no file comes to much more than itself', async (test) => {
   test.match((await importHaproxyCfg(chain)).notUnderstood, { 9_999: { why: /too many lines of defaults/ } })
 })
 
-t.test('what several sections take over is told of once', async (test) => {
+t.test('lines that several sections take over are reported once', async (test) => {
   const { notUnderstood, remarks } = await importHaproxyCfg(
     [
       'defaults\n timeout client "${X}"\n nosuch\n timeout server 1500\n log "${LOG}" local0\n default-server id 5',
@@ -288,7 +288,7 @@ t.test('what several sections take over is told of once', async (test) => {
   test.equal(notUnderstood.length, 2)
 })
 
-t.test('servers of one name are told apart by their places', async (test) => {
+t.test('servers of one name are distinguished by their places', async (test) => {
   const { document } = await importHaproxyCfg(
     [
       'backend a\n server s 10.0.0.1:80',
@@ -302,7 +302,7 @@ t.test('servers of one name are told apart by their places', async (test) => {
   test.same(members('c'), ['c-b-s', 'b-s', 'c-b-s', 'c-b-s-2'])
 })
 
-t.test('no proxy vanishes without a word', async (test) => {
+t.test('no proxy vanishes silently', async (test) => {
   const { document, notUnderstood } = await importHaproxyCfg(
     [
       'frontend gone\n bind /run/x.sock\n http-request deny\n default_backend b',
@@ -324,10 +324,8 @@ t.test('no proxy vanishes without a word', async (test) => {
   test.match(why('server s "${IP}:80"'), [/from the environment/])
 })
 
-t.test(
-  'a condition that comes behind its rule, options of bind, and bytes that are no UTF-8 are told',
-  async (test) => {
-    const { notUnderstood, remarks } = await importHaproxyCfg(`frontend www
+t.test('a condition after its rule, options of bind, and invalid UTF-8 are reported', async (test) => {
+  const { notUnderstood, remarks } = await importHaproxyCfg(`frontend www
   bind 127.0.0.1:80 transparent name inside tfo
   mode http
   acl private path /a
@@ -339,43 +337,37 @@ backend web
   mode http
   server a 192.0.2.1:80
 `)
-    test.match(notUnderstood, [
-      { line: 6, why: /^a rule before it asks for it/ },
-      { line: 7, why: 'it is not UTF-8' },
-    ])
-    test.match(remarks, [
-      { line: 2, why: 'transparent has no counterpart' },
-      { line: 2, why: 'inside names nothing in Fulcrum' },
-      { line: 2, why: 'tfo has no counterpart' },
-    ])
-  },
-)
+  test.match(notUnderstood, [
+    { line: 6, why: /^a rule before it asks for it/ },
+    { line: 7, why: 'it is not UTF-8' },
+  ])
+  test.match(remarks, [
+    { line: 2, why: 'transparent has no counterpart' },
+    { line: 2, why: 'inside names nothing in Fulcrum' },
+    { line: 2, why: 'tfo has no counterpart' },
+  ])
+})
 
-t.test(
-  'files of one name are certificates of their own, in whichever frontends, and where crt-base says',
-  async (test) => {
-    const live = (site: string, port: number) =>
-      `frontend ${site}\n mode http\n bind *:${port} ssl crt /etc/letsencrypt/live/${site}/fullchain.pem\n`
-    const { document, certificates } = await importHaproxyCfg(`${live('a.test', 443)}${live('b.test', 444)}`)
-    test.same(certificates, [
-      { name: 'fullchain', path: '/etc/letsencrypt/live/a.test/fullchain.pem' },
-      { name: 'b.test-fullchain', path: '/etc/letsencrypt/live/b.test/fullchain.pem' },
-    ])
-    test.match(document['l7Frontends'], {
-      'a.test': { certificates: ['fullchain'] },
-      'b.test': { certificates: ['b.test-fullchain'] },
-    })
-    const based = await importHaproxyCfg(
-      'global\n crt-base /etc/ssl\nfrontend f\n bind *:443 ssl crt a.pem crt /b.pem\n',
-    )
-    test.same(based.certificates, [
-      { name: 'a', path: '/etc/ssl/a.pem' },
-      { name: 'b', path: '/b.pem' },
-    ])
-  },
-)
+t.test('files of one name are separate certificates, in any frontends, and relative to crt-base', async (test) => {
+  const live = (site: string, port: number) =>
+    `frontend ${site}\n mode http\n bind *:${port} ssl crt /etc/letsencrypt/live/${site}/fullchain.pem\n`
+  const { document, certificates } = await importHaproxyCfg(`${live('a.test', 443)}${live('b.test', 444)}`)
+  test.same(certificates, [
+    { name: 'fullchain', path: '/etc/letsencrypt/live/a.test/fullchain.pem' },
+    { name: 'b.test-fullchain', path: '/etc/letsencrypt/live/b.test/fullchain.pem' },
+  ])
+  test.match(document['l7Frontends'], {
+    'a.test': { certificates: ['fullchain'] },
+    'b.test': { certificates: ['b.test-fullchain'] },
+  })
+  const based = await importHaproxyCfg('global\n crt-base /etc/ssl\nfrontend f\n bind *:443 ssl crt a.pem crt /b.pem\n')
+  test.same(based.certificates, [
+    { name: 'a', path: '/etc/ssl/a.pem' },
+    { name: 'b', path: '/b.pem' },
+  ])
+})
 
-t.test('raw lines of listen are where HAProxy heeds them', async (test) => {
+t.test('raw lines of listen are where HAProxy obeys them', async (test) => {
   const { document } = await importHaproxyCfg(
     `listen db
  bind *:1
@@ -394,7 +386,7 @@ t.test('raw lines of listen are where HAProxy heeds them', async (test) => {
   })
 })
 
-t.test('headers of the answers of listen are those of all backends that it leads to', async (test) => {
+t.test('response headers of listen apply to all of its backends', async (test) => {
   const importOf = async (...lines: readonly string[]) => {
     const header = ['http-response set-header X-Frame-Options DENY', 'http-response del-header Server']
     const text = ['listen web', 'mode http', 'bind *:80', ...header, ...lines, 'server a 10.0.0.1:80', 'backend files']
@@ -404,38 +396,35 @@ t.test('headers of the answers of listen are those of all backends that it leads
   const { l7Raw, l7Backends: apart } = await importOf('use_backend files if { path_beg /files }')
   const lines = ['http-response set-header X-Frame-Options "DENY"', 'http-response del-header Server']
   test.match(l7Raw, { frontends: [{ id: 'web', lines }], backends: undefined })
-  test.notMatch(apart, { web: { rules: [{}] } }, 'a header that is added is added once')
+  test.notMatch(apart, { web: { rules: [{}] } }, 'an added header is added once')
   const { l7Raw: none, l7Backends: alone } = await importOf()
   test.equal(none, undefined)
   test.match(alone, { web: { rules: [{}, {}] } })
 })
 
-t.test(
-  'what defaults say of HTTP is not for backends without it, and what they say themselves is told',
-  async (test) => {
-    const http = ['cookie APP insert indirect nocache', 'http-reuse never']
-    const db = [
-      'listen db',
-      'mode tcp',
-      'bind 127.0.0.1:3306',
-      'http-response del-header Server',
-      'server d 10.0.0.3:3306',
-    ]
-    const web = ['listen web', 'bind 127.0.0.1:80', 'server w 10.0.0.1:80']
-    const site = ['defaults', 'mode http', ...http, ...web, ...db].join('\n')
-    const { document, remarks } = await importHaproxyCfg(site)
-    const { call } = await borrow()
-    test.equal((await call('POST', '/config/plan', { body: { document } })).status, 200)
-    test.match(document['l7Backends'], { web: { persistence: { type: 'cookie' }, httpReuse: 'never' } })
-    const why = 'it means something in mode http alone'
-    test.match(
-      remarks.filter((remark) => remark.why === why),
-      [{ text: 'http-response del-header Server' }],
-    )
-  },
-)
+t.test('HTTP defaults are not for backends without HTTP, and their own lines are reported', async (test) => {
+  const http = ['cookie APP insert indirect nocache', 'http-reuse never']
+  const db = [
+    'listen db',
+    'mode tcp',
+    'bind 127.0.0.1:3306',
+    'http-response del-header Server',
+    'server d 10.0.0.3:3306',
+  ]
+  const web = ['listen web', 'bind 127.0.0.1:80', 'server w 10.0.0.1:80']
+  const site = ['defaults', 'mode http', ...http, ...web, ...db].join('\n')
+  const { document, remarks } = await importHaproxyCfg(site)
+  const { call } = await borrow()
+  test.equal((await call('POST', '/config/plan', { body: { document } })).status, 200)
+  test.match(document['l7Backends'], { web: { persistence: { type: 'cookie' }, httpReuse: 'never' } })
+  const why = 'it means something in mode http alone'
+  test.match(
+    remarks.filter((remark) => remark.why === why),
+    [{ text: 'http-response del-header Server' }],
+  )
+})
 
-t.test('a port of a host, which no rule looks at, is told', async (test) => {
+t.test('the port of a host, which no rule checks, is reported', async (test) => {
   const lines = [
     'acl admin hdr(host) -i admin.test:8443 admin.test',
     'use_backend b if admin { hdr(X-A) a:1 }',
@@ -451,7 +440,7 @@ t.test('a port of a host, which no rule looks at, is told', async (test) => {
   )
 })
 
-t.test('a table without expire is told of, and default_backend comes before servers of one’s own', async (test) => {
+t.test('a table without expire is reported, and default_backend takes precedence over own servers', async (test) => {
   const { document, remarks } = await importHaproxyCfg(
     'listen l\n bind *:1\n stick-table type ip size 1m\n stick on src\n default_backend b\n server s 10.0.0.1:80\nbackend b\n server s 10.0.0.1:80\n',
   )
@@ -459,7 +448,7 @@ t.test('a table without expire is told of, and default_backend comes before serv
   test.match(document['l7Frontends'], { l: { defaultBackendId: 'b' } })
 })
 
-t.test('what is not the same any more is told, of the line that it is about', async (test) => {
+t.test('changed behaviour is reported, with its line', async (test) => {
   const told = async (lines: string, backend = '') => {
     const site = `frontend f\n mode http\n bind :80\n${lines}\n default_backend b\nbackend b\n mode http\n`
     const { remarks } = await importHaproxyCfg(`${site} server s 192.0.2.1:80\n${backend}`)
@@ -473,7 +462,7 @@ t.test('what is not the same any more is told, of the line that it is about', as
   for (const same of ['hdr(Connection) up', 'hdr_sub(X-Role) ad', 'hdr(X-Role) -m found', 'hdr_reg(X-Role) ad'])
     test.same(await told(deny(same)), [], same)
   const path = 'rules decode a path before they compare it, as servers do: //%61dmin is /admin'
-  test.same(await told(`${deny('path_beg /a')}\n${deny('path /b')}`), [`4 ${path}`], 'once in a file')
+  test.same(await told(`${deny('path_beg /a')}\n${deny('path /b')}`), [`4 ${path}`], 'once per file')
   test.match(await told(deny('url_param(a) b')), [/^4 rules decode a parameter/])
   test.match(await told(deny('hdr(host) a.test')), [/^4 rules compare hosts in any case, and without the port/])
   test.match(await told(' compression algo gzip'), [/^4 without types Fulcrum compresses texts alone/])
@@ -496,7 +485,7 @@ t.test('what is not the same any more is told, of the line that it is about', as
   test.match(await told('', ' cookie A insert\n'), [/own/, /^9 cookies of Fulcrum are indirect and nocache/])
 })
 
-t.test('names are resolved by the system, unless name servers are said; what is disabled stays so', async (test) => {
+t.test('names are resolved by the system, unless name servers are given; disabled parts stay so', async (test) => {
   const { document } = await importHaproxyCfg(
     `frontend f\n bind :80\n disabled\n default_backend b
 backend b
@@ -524,7 +513,7 @@ frontend tcp
   test.same(Object.keys(l7Frontends.tcp), ['mode', 'ip', 'ports', 'defaultBackendId'], 'HTTP means nothing in tcp')
 })
 
-t.test('a header that no rule may set is told, and no plan refuses the rest for it', async (test) => {
+t.test('a header that no rule may set is reported, and does not make a plan refuse the rest', async (test) => {
   const { document, notUnderstood } = await importHaproxyCfg(
     `frontend f\n mode http\n bind :80\n http-request set-header Connection close if { path /a }\n default_backend b
 backend b\n mode http\n http-response del-header Upgrade\n server s 192.0.2.1:80`,

@@ -14,7 +14,7 @@ t.test('words, quotes, backslashes and comments are those of HAProxy', (test) =>
   ])
   test.same(words('a ""'), ['a', ''])
   test.same(words("a 'b#c' \\#d #e"), ['a', 'b#c', '#d'])
-  // Regular expressions keep what is no escape of HAProxy.
+  // Regular expressions keep sequences that are no escapes of HAProxy.
   test.same(words('path_reg \\.(png|jpg)$ ^/\\d+\\\\x "\\.a\\"\\$" \'\\.b\\\\\' \\x41\\x2e \\'), [
     'path_reg',
     '\\.(png|jpg)$',
@@ -50,7 +50,7 @@ t.test('times', (test) => {
   test.end()
 })
 
-t.test('what comes from the environment is told, and a dollar sign that is none of it is not', (test) => {
+t.test('environment variables are reported, and other dollar signs are not', (test) => {
   const fault = (text: string) => linesOf(text).map(faultOf)[0]
   for (const text of ['a "$X"', 'a "${X-1}"', 'a "$.FILE"', 'a "b\\"$X"', 'a "\\\\$X"'])
     test.match(fault(text), /from the environment/, text)

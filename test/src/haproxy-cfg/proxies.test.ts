@@ -2,7 +2,7 @@ import t from 'tap'
 import { sectionsOf } from '../../../src/haproxy-cfg/proxies.ts'
 import { Reading } from '../../../src/haproxy-cfg/reading.ts'
 
-t.test('defaults are for what comes behind them, or asks for them by name', (test) => {
+t.test('defaults are for later sections, or those that name them', (test) => {
   const text = `outside
 global
  g 1

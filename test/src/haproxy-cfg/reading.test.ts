@@ -1,7 +1,7 @@
 import t from 'tap'
 import { entryOf, Reading, refuse } from '../../../src/haproxy-cfg/reading.ts'
 
-t.test('what is told of a line is told once, in the order of the file', (test) => {
+t.test('a report about a line is given once, in the order of the file', (test) => {
   const reading = new Reading()
   const line = (number: number) => ({ number, text: `line ${number}`, words: ['line', String(number)] })
   for (const number of [9, 2, 9]) {
@@ -20,7 +20,7 @@ t.test('what is told of a line is told once, in the order of the file', (test) =
   test.end()
 })
 
-t.test('words of a file find nothing that a table does not say', (test) => {
+t.test('words of a file find nothing that a table does not contain', (test) => {
   test.same([entryOf({ a: 1 }, 'a'), entryOf({ a: 1 }, 'b'), entryOf({ a: 1 }, 'toString')], [1, undefined, undefined])
   test.throws(() => refuse('so it is'), { message: 'so it is' })
   test.end()

@@ -72,7 +72,7 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
   test.end()
 })
 
-t.test('options take the words behind them that are theirs', (test) => {
+t.test('options consume their own words', (test) => {
   const table = {
     a: (all: string[]) => void all.push('a'),
     b: (all: string[], value: () => string) => void all.push(value()),

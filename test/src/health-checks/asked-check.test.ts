@@ -19,7 +19,7 @@ t.test('types are the built-in checks of their names', async (test) => {
   })
 })
 
-t.test('flags come in the order of the declarations, with defaults', async (test) => {
+t.test('flags are in the order of the declarations, with defaults', async (test) => {
   const parameters = [
     { name: 'a', type: 'string', default: 'x y' },
     { name: 'b', type: 'string' },

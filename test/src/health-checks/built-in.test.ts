@@ -22,7 +22,7 @@ for (const check of builtInChecks()) {
   })
 }
 
-t.test('all of them are there, and the sandbox', async (test) => {
+t.test('all of them exist, and the sandbox', async (test) => {
   test.strictSame(
     builtInChecks().map(({ id }) => id),
     BUILT_IN_CHECKS,

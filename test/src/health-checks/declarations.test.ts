@@ -11,7 +11,7 @@ t.test('headers of the first 64 lines are read', async (test) => {
   test.strictSame(headersOf('#!/bin/sh\n# @parameter x\necho "# @param {}"').parameters, [])
 })
 
-t.test('headers that cannot be read are named by their line', async (test) => {
+t.test('unreadable headers are named by their line', async (test) => {
   for (const text of ['{', '[]', '{"name":"a","type":"number"}', '{"name":"a","type":"string","x":1}']) {
     const { parameters, problems } = headersOf(`#!/bin/sh\n# @param ${text}`)
     test.strictSame(parameters, [])
@@ -30,7 +30,7 @@ t.test('PARAMETER_CONFLICT: required and a default', async (test) => {
   ])
 })
 
-t.test('INVALID_NAME: a name that is there twice', async (test) => {
+t.test('INVALID_NAME: a name that occurs twice', async (test) => {
   const twice = [
     { name: 'a', type: 'string' },
     { name: 'a', type: 'port' },
@@ -49,7 +49,7 @@ t.test('a script has no more parameters than a body may declare', async (test) =
   test.strictSame(headersOf(lines.slice(1).join('\n')).problems, [])
 })
 
-t.test('a long line takes no longer than its length', async (test) => {
+t.test('a long line takes time proportional to its length', async (test) => {
   const line = `# @param ${' \t'.repeat(120_000)}x`
   test.match(headersOf(line).problems, [{ field: 'script' }])
 })

@@ -21,7 +21,7 @@ const order = (more: Partial<AcmeOrder>) => acmeOrder('o', 'a', { ...right, ...m
 const told = (more: Partial<AcmeOrder>, found: HealthCheck | undefined = script) =>
   dnsProblems(order(more), (id) => (id === 's' ? found : undefined)).map(({ field, message }) => `${field} ${message}`)
 
-t.test('what is right, and what else an order may not have', async (test) => {
+t.test('valid fields, and fields that an order may not have', async (test) => {
   test.same(told({}), [])
   const { dns: _, secrets: __, ...without } = order({})
   test.match(
@@ -33,7 +33,7 @@ t.test('what is right, and what else an order may not have', async (test) => {
   test.match(told({}, { ...script, services: ['layer-7'] }), [/^dns\.scriptId .* does not serve dns-01$/])
 })
 
-t.test('values are where they belong, and of their types', async (test) => {
+t.test('values are in the right place, and of the right type', async (test) => {
   const values = (parameters: Record<string, string>, secrets: Record<string, string>) =>
     told({ dns: { scriptId: 's', parameters }, secrets })
   test.match(values({ zone: 'a b' }, { token: 't' }), [/^dns\.parameters\.zone must be a host name/])
@@ -43,7 +43,7 @@ t.test('values are where they belong, and of their types', async (test) => {
   test.match(values({ zone: 'a.test', more: '' }, { token: 't' }), [/^dns\.parameters\.more is no parameter/])
 })
 
-t.test('a change of a script is held against the orders that use it', async (test) => {
+t.test('a change of a script is checked against the orders that use it', async (test) => {
   const other = acmeOrder('p', 'a')
   test.same(brokenOrders(script, [order({}), other]), [])
   const changed = { ...script, parameters: [] }

@@ -46,12 +46,12 @@ t.test('every required parameter has a value, unknown names are refused, values 
   test.match(valueProblems({ id: 'own', parameters: [] }, { constructor: 'x' }), [{ name: 'constructor' }])
 })
 
-t.test('a range of statuses from high to low holds nothing', async (test) => {
+t.test('a range of statuses from high to low is empty', async (test) => {
   test.match(problems({ type: 'http', expect: '200,399-200' }), [/^healthCheck\.expect has the range 399-200/])
   test.strictSame(problems({ type: 'http', expect: '200-200,404' }), [])
 })
 
-t.test('http as a script takes what http as a type takes', async (test) => {
+t.test('http as a script accepts the same as http as a type', async (test) => {
   for (const id of ['http', 'https']) {
     const parameters = { path: '/a b', host: '%[env(PATH)]', expect: '200 on-error x' }
     test.match(problems({ type: 'script', id, parameters }), [

@@ -11,7 +11,7 @@ t.test('a script is read by its name', async (test) => {
   test.same(await scriptFile(folder, 'probe.sh'), { script: '#!/bin/sh\nexit 0 # ü\n' })
 })
 
-t.test('what is no script is refused, and the refusal names the folder', async (test) => {
+t.test('an invalid script is refused, and the refusal names the folder', async (test) => {
   const folder = temporaryFolder(test, 'scripts')
   mkdirSync(join(folder, 'inner'))
   writeFileSync(join(folder, 'text'), 'echo\n')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sentCheckProblems } from '../../../src/health-checks/sent-check.ts'
 
-t.test('parameters of the body are judged instead of headers', async (test) => {
+t.test('parameters of the body are checked instead of headers', async (test) => {
   const script = '#!/bin/sh\n# @param {\n'
   test.match(sentCheckProblems({ script }), [{ field: 'script', message: /line 2/ }])
   test.strictSame(sentCheckProblems({ script, parameters: [] }), [])

@@ -10,7 +10,7 @@ t.test('statuses are a list of statuses and ranges, none of which is empty', asy
 })
 
 t.test(
-  'values of the checks http and https keep to the rules of settings, those of other checks do not',
+  'values of the checks http and https follow the rules of settings, those of other checks do not',
   async (test) => {
     for (const id of ['http', 'https']) {
       for (const [name, bad] of [

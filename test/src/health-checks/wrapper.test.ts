@@ -23,14 +23,14 @@ const HOSTILE = [
   "'\"'\"'",
 ]
 
-t.test('a shell takes every word as it is', async (test) => {
+t.test('a shell passes every word unchanged', async (test) => {
   const script = `printf '%s\\n' ${HOSTILE.map(shellWord).join(' ')}`
   for (const shell of ['sh', 'bash']) {
     test.equal(execFileSync(shell, ['-c', script], { encoding: 'utf8' }), `${HOSTILE.join('\n')}\n`)
   }
 })
 
-t.test('a wrapper calls the script of its backend in the sandbox, with what this backend gives', async (test) => {
+t.test('a wrapper calls the script of its backend in the sandbox, with the values of this backend', async (test) => {
   const folder = temporaryFolder(test, 'checks')
   const values = HOSTILE.map((value, index) => [`p${index}`, value] as const)
   const check = ownCheck('c', {
@@ -52,7 +52,7 @@ t.test('a wrapper calls the script of its backend in the sandbox, with what this
   )
   test.equal(files.find(({ name }) => name === 'script-c')?.content, check.script)
   for (const { name, content } of files) writeFileSync(`${folder}/${name}`, content, { mode: 0o755 })
-  // Stands where the sandbox stands and tells what it is called with.
+  // Replaces the sandbox and prints its arguments.
   writeFileSync(`${folder}/${SANDBOX_NAME}`, `#!/bin/sh\nprintf '%s\\n' "$@" >${folder}/told\n`)
   chmodSync(`${folder}/${SANDBOX_NAME}`, 0o755)
   execFileSync(`${folder}/${wrapperName('b')}`, ['192.0.2.1', '80', '2001:db8::1', '8080'])

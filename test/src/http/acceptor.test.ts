@@ -5,7 +5,7 @@ import { openSocket } from '../../../src/http/listening.ts'
 import { Acceptor, OwnSpeakers } from '../../../src/http/acceptor.ts'
 import { tlsFiles } from '../../fixtures/certificate.ts'
 
-/** Asks on a connection of its own; the answer says which certificate it was shown. */
+/** Sends a request on a connection of its own; the answer names the presented certificate. */
 function asked(port: number): Promise<{ readonly fingerprint: string; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
@@ -19,7 +19,7 @@ function asked(port: number): Promise<{ readonly fingerprint: string; readonly t
   })
 }
 
-t.test('who connects is shown the certificate of the moment, and served alike', async (test) => {
+t.test('a client gets the current certificate, and the same service', async (test) => {
   const [one, two] = [await tlsFiles(test, 'one'), await tlsFiles(test, 'two')]
   const addresses: string[] = []
   const speakers = new OwnSpeakers((app) => {
@@ -38,5 +38,5 @@ t.test('who connects is shown the certificate of the moment, and served alike', 
   test.match(await asked(port), { fingerprint: one.fingerprint })
   await test.rejects(front.present({ ...two.tls, keyFile: one.tls.keyFile }))
   test.match(await asked(port), { fingerprint: one.fingerprint })
-  test.same(new Set(addresses), new Set(['127.0.0.1']), 'the address of a client is known as ever')
+  test.same(new Set(addresses), new Set(['127.0.0.1']), 'the address of a client is known as before')
 })

@@ -12,7 +12,7 @@ const named = (name: string) => {
 const incoming = (authorization: string) => ({ header: () => authorization }) as never
 const rights = { userId: 'u', email: 'e', granted: Uint8Array.of(0, 1) }
 
-t.test('a public endpoint asks for nobody, every other for a token that somebody knows', async (test) => {
+t.test('a public endpoint requires no user, every other a known token', async (test) => {
   const authenticate: Authenticate = (proof) =>
     proof === 'good' ? { rights, sessionId: 's' } : new ApiError('TOKEN_EXPIRED', 'no')
   test.equal(admit(named('auth.login'), incoming(''), authenticate).actor, NOBODY)
@@ -26,7 +26,7 @@ t.test('a public endpoint asks for nobody, every other for a token that somebody
   await refuses(test, 'TOKEN_EXPIRED', () => admit(endpoint, incoming('Bearer old'), authenticate))
 })
 
-t.test('a right is a byte at the place of the endpoint', async (test) => {
+t.test('a right is a byte at the index of the endpoint', async (test) => {
   const route = { endpoint: named('services.apply'), names: [] }
   test.notOk(mayAsk({ ...route, index: 0 }, { rights }))
   test.ok(mayAsk({ ...route, index: 1 }, { rights }))

@@ -25,7 +25,7 @@ function fixture() {
     rights: validity.rights,
     untilOf: () => until_ms,
   })
-  /** As often as it takes. */
+  /** As often as needed. */
   const learn = (from: ReturnType<typeof request>, what = answer('1'), kept = keep()) => {
     const wish = wishOf(from)
     for (let count = 0; wish !== undefined && count < 2; count++) memory.learn(wish, what, kept)
@@ -34,7 +34,7 @@ function fixture() {
   return { clock, validity, memory, keep, learn, find }
 }
 
-t.test('an answer is for everybody who was let ask for it, and for nobody else', async (test) => {
+t.test('an answer is for every caller with the right to it, and for no other', async (test) => {
   const { learn, find } = fixture()
   learn(request('alice'))
   test.equal(find(request('alice')), '1')
@@ -44,7 +44,7 @@ t.test('an answer is for everybody who was let ask for it, and for nobody else',
   test.equal(find(request('alice', '/others')), undefined)
 })
 
-t.test('what many large answers would take has a bound', async (test) => {
+t.test('the memory of many large answers is limited', async (test) => {
   const { learn, find } = fixture()
   const large = 'x'.repeat(1_024 * 1_024)
   for (let n = 0; n < 65; n++) learn(request('alice', `/${n}`), answer(large))
@@ -52,21 +52,21 @@ t.test('what many large answers would take has a bound', async (test) => {
   test.equal(find(request('alice', '/64')), large)
 })
 
-t.test('what is asked for once is not worth a place', async (test) => {
+t.test('an answer requested once is not worth a place', async (test) => {
   const { memory, keep, find, validity, learn } = fixture()
   const wish = { what: '/figures', caller: 'alice', form: '' }
   memory.learn(wish, answer('1'), keep())
   test.equal(find(request('alice')), undefined)
   validity.endAnswers()
   memory.learn(wish, answer('1'), keep())
-  test.equal(find(request('alice')), undefined, 'nor once of each figures')
+  test.equal(find(request('alice')), undefined, 'nor once per set of figures')
   learn(request('alice'))
   validity.endAnswers()
   memory.learn(wish, answer('2'), keep())
   test.equal(find(request('alice')), '2', 'it has its place from then on')
 })
 
-t.test('it is forgotten with the figures, with the rights, after a second, and when a token ends', async (test) => {
+t.test('it is dropped with the figures, with the rights, after a second, and when a token ends', async (test) => {
   const { clock, validity, learn, find, keep } = fixture()
   const isKnown = () => find(request('alice')) !== undefined
   learn(request('alice'))
@@ -89,7 +89,7 @@ t.test('it is forgotten with the figures, with the rights, after a second, and w
   test.equal(isKnown(), false)
 })
 
-t.test('what was answered of earlier figures or rights is not learnt', async (test) => {
+t.test('answers from earlier figures or rights are not stored', async (test) => {
   const { validity, learn, find, keep } = fixture()
   for (const change of ['endAnswers', 'endRights'] as const) {
     const early = keep()
@@ -101,7 +101,7 @@ t.test('what was answered of earlier figures or rights is not learnt', async (te
   test.equal(find(request('alice')), undefined)
 })
 
-t.test('it is bounded, and what is too long is not kept', async (test) => {
+t.test('the memory is limited, and long answers are not stored', async (test) => {
   const { learn, find } = fixture()
   const all = (count: number, of: (one: number) => ReturnType<typeof request>) =>
     Array.from({ length: count }, (_, one) => of(one))
@@ -118,7 +118,7 @@ t.test('it is bounded, and what is too long is not kept', async (test) => {
   test.equal(known([request('x'.repeat(3_000))]), 0)
 })
 
-t.test('each form has an answer of its own', async (test) => {
+t.test('each form has its own answer', async (test) => {
   const { learn, find } = fixture()
   const forms = [{}, { 'accept-encoding': 'gzip' }, { accept: 'text/csv' }, { 'accept-encoding': 'br', accept: 'a/b' }]
   for (const [place, headers] of forms.entries()) learn(request('a', '/p', headers), answer(`${place}`))
@@ -129,7 +129,7 @@ t.test('each form has an answer of its own', async (test) => {
   test.equal(find(request('a', '/p', { accept: 'text/plain' })), undefined)
 })
 
-t.test('what depends on more than that is neither found nor learnt', async (test) => {
+t.test('an answer that depends on more than that is neither found nor stored', async (test) => {
   const { learn, find, memory } = fixture()
   learn(request('alice'))
   for (const name of ['x-transaction-id', 'x-fulcrum-sequence', 'if-none-match']) {
@@ -143,7 +143,7 @@ t.test('what depends on more than that is neither found nor learnt', async (test
   test.equal(find(request('alice', '/figures', {}, 'of=a')), undefined)
 })
 
-t.test('only bytes that stay as they are are kept', async (test) => {
+t.test('only immutable bytes are stored', async (test) => {
   test.ok(isKeepable(answer('1')))
   test.ok(isKeepable(answer('1', { isTransient: true, hold: () => () => undefined })))
   const others: Partial<Answer>[] = [

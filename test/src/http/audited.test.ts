@@ -12,17 +12,17 @@ t.test('everything but reads leaves an entry; a read that reveals a secret does 
   for (const endpoint of endpoints.filter(({ reveals }) => reveals)) test.ok(isAudited(endpoint), endpoint.name)
 })
 
-t.test('what acts at once is noted before it begins', async (test) => {
+t.test('an immediate action is recorded before it begins', async (test) => {
   const before = endpoints.filter(isNotedBefore)
   test.ok(before.some(({ name }) => name === 'services.apply'))
   test.ok(before.every(({ effect }) => effect !== 'read' && effect !== 'stage'))
   test.notOk(
     before.some(({ name }) => name === 'auth.login'),
-    'nobody is known then',
+    'the user is unknown then',
   )
 })
 
-t.test('a note is taken while the headers can be read', async (test) => {
+t.test('data for the entry is read while the headers are available', async (test) => {
   const [endpoint] = endpoints
   if (endpoint === undefined) throw new Error('no endpoint')
   const incoming = { method: 'PUT', path: '/p', query: 'q=1', address: '192.0.2.1' }

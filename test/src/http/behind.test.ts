@@ -6,7 +6,7 @@ import { ok, threadInFront } from '../../fixtures/in-front.ts'
 
 const listenInFront = await threadInFront(t)
 
-t.test('a body where none is expected is no part of what somebody else asks', async (test) => {
+t.test('an unexpected body is no part of another request', async (test) => {
   const seen: string[] = []
   const { port } = await listenInFront(test, ({ method, path }) => {
     seen.push(`${method} ${path}`)
@@ -25,7 +25,7 @@ t.test('a body where none is expected is no part of what somebody else asks', as
   }
 })
 
-t.test('who leaves before the answer is known to have left', async (test) => {
+t.test('a client that leaves before the answer is known to have left', async (test) => {
   const left = new Promise<void>((resolve) => {
     void listenInFront(test, (incoming) => {
       incoming.signal?.addEventListener('abort', () => resolve())
@@ -39,18 +39,18 @@ t.test('who leaves before the answer is known to have left', async (test) => {
     })
   })
   await left
-  test.pass('told')
+  test.pass('reported')
 })
 
-/** So that a thread in front has written what it has before anything of it is read. */
+/** Blocks this thread, so that a thread in front has written everything before any of it is read. */
 function hold(): void {
   const until_ms = performance.now() + 30
   while (performance.now() < until_ms);
 }
 
-t.test('an answer before the body has come through is the only one, and harms nobody', async (test) => {
+t.test('an answer before the body has passed is the only one, and does no harm', async (test) => {
   const { port } = await listenInFront(test, () => ok('no', { status: 401 }))
-  // What the socket between the threads takes is some 200 KB: one of these fills it to the last piece.
+  // The socket between the threads holds some 200 KB: one of these fills it to the last piece.
   for (let size = 195_000; size < 230_000; size += 500) {
     const socket = connectPlain(port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -64,7 +64,7 @@ t.test('an answer before the body has come through is the only one, and harms no
   }
 })
 
-t.test('a method is asked as it was sent, and every one is answered', async (test) => {
+t.test('a method is forwarded as it was sent, and every one is answered', async (test) => {
   const { port } = await listenInFront(test, ({ method }) => ok(`asked with ${method}.`))
   for (const method of ['get', 'post', 'delete', 'head', 'CONNECT', 'connect', 'PATCH']) {
     const socket = connectPlain(port, '127.0.0.1')
@@ -77,7 +77,7 @@ t.test('a method is asked as it was sent, and every one is answered', async (tes
   }
 })
 
-t.test('who asks is refused before a body comes', async (test) => {
+t.test('a caller is refused before a body arrives', async (test) => {
   const { port } = await listenInFront(test, () => ok('no', { status: 401 }))
   const socket = connectPlain(port, '127.0.0.1')
   socket.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n')
@@ -86,7 +86,7 @@ t.test('who asks is refused before a body comes', async (test) => {
   socket.destroy()
 })
 
-t.test('headers that are too long for the thread behind alone are refused in our words', async (test) => {
+t.test('headers that are too long only for the thread behind are refused in our words', async (test) => {
   const { port } = await listenInFront(test, () => ok('1'))
   for (const headers of [`X-A: ${'a'.repeat(4_010)}\r\n`, 'X: 1\r\n'.repeat(97), 'Trailer: x\r\n']) {
     const socket = connectPlain(port, '127.0.0.1')

@@ -26,7 +26,7 @@ function fixture(bodyBytes_max?: number, access = 'granted') {
   return { read, large: () => isLarge }
 }
 
-t.test('a body has its limit; a large one is parsed by somebody else', async (test) => {
+t.test('a body has its limit; a large one is parsed elsewhere', async (test) => {
   const text = JSON.stringify({ text: 'x'.repeat(2_000_000) })
   await refuses(test, 'PAYLOAD_TOO_LARGE', fixture().read(text))
   const { read, large } = fixture(4_000_000)
@@ -41,7 +41,7 @@ t.test('a body has its limit; a large one is parsed by somebody else', async (te
   )
 })
 
-t.test('framing, content type and shape are judged', async (test) => {
+t.test('framing, content type and shape are checked', async (test) => {
   const { read } = fixture()
   await refuses(test, 'MALFORMED_REQUEST', read('{}', 'application/json', true))
   await refuses(test, 'UNSUPPORTED_MEDIA_TYPE', read('{}', 'text/plain'))
@@ -54,11 +54,11 @@ t.test('framing, content type and shape are judged', async (test) => {
   await refuses(test, 'INVALID_BODY', read(''))
 })
 
-t.test('one user has one large body under way, all have two, and that is known before it is read', async (test) => {
+t.test('one user has one large body in progress, all have two, and that is checked before it is read', async (test) => {
   const large = (bodyBytes_max: number | undefined, length: string) =>
     mayBeLarge({ bodyBytes_max } as never, { header: () => length } as never)
   test.ok(large(4_000_000, '2000000'))
-  test.ok(large(4_000_000, ''), 'a body in chunks may be of any length')
+  test.ok(large(4_000_000, ''), 'a chunked body may have any length')
   test.notOk(large(4_000_000, '1000'))
   test.notOk(large(undefined, '2000000'), 'refused by its length')
   const bodies = largeBodies()

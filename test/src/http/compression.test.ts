@@ -12,7 +12,7 @@ t.test('text of some size is worth it', async (test) => {
   for (const type of ['image/png', 'application/octet-stream']) test.notOk(isCompressible(type, 1e6), type)
 })
 
-t.test('small ones at once, large ones beside the loop, and back to the same bytes', async (test) => {
+t.test('small ones at once, large ones off the loop, and back to the same bytes', async (test) => {
   for (const [encoding, unpack] of [
     ['gzip', gunzipSync],
     ['br', brotliDecompressSync],
@@ -37,10 +37,10 @@ t.test('bytes that can be held are held until they are compressed, instead of co
   test.ok(gunzipSync((await large) ?? '').equals(body(100_000)))
   test.equal(held, 0)
   void compress('gzip', body(1_000), { isTransient: true, hold })
-  test.equal(held, 0, 'what is compressed at once')
+  test.equal(held, 0, 'compressed at once')
 })
 
-t.test('what somebody else compresses is left to him, and held until then', async (test) => {
+t.test('compression elsewhere holds the bytes until then', async (test) => {
   let held = 0
   const hold = () => {
     held += 1
@@ -59,10 +59,10 @@ t.test('what somebody else compresses is left to him, and held until then', asyn
   test.equal(held, 0)
 })
 
-t.test('who finds a long line gets nothing, and later all is as before', async (test) => {
+t.test('a long queue refuses, and later everything works as before', async (test) => {
   const all = Array.from({ length: 60 }, () => compress('gzip', body(100_000), { isTransient: true }))
   const accepted = all.filter((one) => one !== undefined)
-  test.ok(accepted.length < all.length, 'some were turned away')
+  test.ok(accepted.length < all.length, 'some were refused')
   for (const one of accepted) test.ok(gunzipSync(await one).equals(body(100_000)))
   const later = compress('br', body(100_000), {})
   test.ok(brotliDecompressSync((await later) ?? '').equals(body(100_000)))

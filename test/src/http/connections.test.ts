@@ -5,7 +5,7 @@ import t from 'tap'
 import { connectionBounds, Connections } from '../../../src/http/connections.ts'
 import { freePlace, openSocket, stopListening } from '../../../src/http/listening.ts'
 
-/** As where nobody can be asked: what was counted stays. */
+/** As where the kernel cannot be asked: counts stay. */
 const UNKNOWN = () => Promise.reject(new Error('no'))
 
 t.test('the bounds leave descriptors for the daemon itself', async (test) => {
@@ -13,11 +13,11 @@ t.test('the bounds leave descriptors for the daemon itself', async (test) => {
   test.same(connectionBounds(4_096), { all_max: 3_584, each_max: 896 })
   test.same(connectionBounds(256), { all_max: 128, each_max: 32 })
   test.same(connectionBounds(65_536, 4), { all_max: 4_096, each_max: 1_024 }, 'each of four threads in front')
-  test.same(connectionBounds(4_096, 2), { all_max: 597, each_max: 149 }, 'which take three for one that asks')
+  test.same(connectionBounds(4_096, 2), { all_max: 597, each_max: 149 }, 'which need three for each request')
   test.same(connectionBounds(Number.POSITIVE_INFINITY), { all_max: 16_384, each_max: 4_096 })
 })
 
-t.test('one address has its share, all have theirs, and what closes makes room', async (test) => {
+t.test('one address has its share, all have theirs, and closed connections make room', async (test) => {
   const connections = new Connections({ all_max: 6, each_max: 4 }, UNKNOWN)
   const asked = ['a', 'a', 'a', 'a', 'a', 'b'].map((place) => connections.opened(place))
   test.same(asked, [true, true, true, true, false, true])
@@ -26,7 +26,7 @@ t.test('one address has its share, all have theirs, and what closes makes room',
   test.equal(connections.opened('c'), false, 'six are open')
   test.equal(connections.refused, 2)
   for (let open = connections.open; open > 0; open--) connections.closed()
-  test.equal(connections.opened('a'), true, 'nobody is connected: nobody has any')
+  test.equal(connections.opened('a'), true, 'without connections all counts are cleared')
 })
 
 t.test('an address that opens and closes thousands is never refused while few are open', async (test) => {
@@ -40,7 +40,7 @@ t.test('an address that opens and closes thousands is never refused while few ar
   test.same([connections.refused, connections.open, asked], [0, 1, 0])
 })
 
-t.test('before an address is refused for what it once had, the kernel is asked', async (test) => {
+t.test('before an address is refused for earlier connections, the kernel is asked', async (test) => {
   let tell: (counts: ReadonlyMap<string, number>) => void = () => undefined
   let asked = 0
   const look = () => {
@@ -51,15 +51,15 @@ t.test('before an address is refused for what it once had, the kernel is asked',
   connections.opened('other')
   for (let n = 0; n < 7; n++) connections.opened('a')
   for (let n = 0; n < 7; n++) connections.closed()
-  test.equal(asked, 1, 'in time, and once')
+  test.equal(asked, 1, 'after the interval, and once')
   connections.opened('a')
   tell(new Map([['other', 1]]))
   await turn()
   const more = Array.from({ length: 9 }, () => connections.opened('a'))
-  test.equal(more.filter(Boolean).length, 7, 'one came while the kernel was asked')
+  test.equal(more.filter(Boolean).length, 7, 'one was opened while the kernel was asked')
 })
 
-t.test('a connection that is one too many is closed before anything of it is read', async (test) => {
+t.test('one connection too many is closed before anything of it is read', async (test) => {
   const connections = new Connections({ all_max: 4, each_max: 2 }, UNKNOWN)
   const place = await freePlace({ host: '127.0.0.1', port: 0 })
   const app = App()
@@ -101,7 +101,7 @@ t.test('a connection that is one too many is closed before anything of it is rea
   again.destroy()
 })
 
-t.test('what the kernel tells of all threads is shared by them', async (test) => {
+t.test("the kernel's answer about all threads is shared by them", async (test) => {
   const look = () => Promise.resolve(new Map([['a', 8]]))
   const connections = new Connections({ all_max: 100, each_max: 4 }, look, 4)
   for (let count = 0; count < 4; count++) connections.opened('a')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { chooseEncoding } from '../../../src/http/encoding.ts'
 
-t.test('the highest weight among what we have', async (test) => {
+t.test('the highest weight among the available ones', async (test) => {
   for (const [sent, chosen] of [
     ['', 'identity'],
     ['gzip', 'gzip'],
@@ -32,6 +32,6 @@ t.test('the highest weight among what we have', async (test) => {
   }
 })
 
-t.test('values that nobody sends twice do not stay', async (test) => {
+t.test('values that are sent only once are not stored', async (test) => {
   test.same(new Set(Array.from({ length: 1_000 }, (_, n) => chooseEncoding(`gzip;v=${n}`))), new Set(['gzip']))
 })

@@ -30,7 +30,7 @@ t.test('a refusal carries its code, and fields and data only when there are some
   test.same(full.headers, { 'X-A': 'b' })
 })
 
-t.test('what a handler answers: its message filled in, the revision it read as tag of a GET', async (test) => {
+t.test('the answer of a handler: its message filled in, the revision it read as tag of a GET', async (test) => {
   const of = (method: 'GET' | 'PUT') =>
     endpoint({
       name: 'n',
@@ -50,7 +50,7 @@ t.test('what a handler answers: its message filled in, the revision it read as t
   test.match(answerWith(of('GET'), {}, own, '3'), { headers: { 'X-A': 'b', ETag: '"3"' }, body: /"other"/ })
 })
 
-t.test('every 401 asks for a token, beside the headers of the refusal', async (test) => {
+t.test('every 401 requires a token, beside the headers of the refusal', async (test) => {
   for (const code of ['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'INVALID_CREDENTIALS'] as const) {
     test.same(failure(new ApiError(code, 'm', { headers: { 'X-A': 'b' } })).headers, {
       'WWW-Authenticate': 'Bearer',
@@ -60,7 +60,7 @@ t.test('every 401 asks for a token, beside the headers of the refusal', async (t
   test.same(failure(new ApiError('PERMISSION_DENIED', 'm')).headers, {})
 })
 
-t.test('an answer for a caller without a socket: slices in one piece, bytes of its own', async (test) => {
+t.test('an answer for a caller without a socket: slices in one piece, its own bytes', async (test) => {
   const shared = Buffer.from('one')
   const answer = { status: 200, contentType: 'text/plain', body: shared, headers: {} }
   test.equal(collect(answer), answer, 'nothing to do')

@@ -41,7 +41,7 @@ function made(method: string, headers: Readonly<Record<string, string>> = {}, is
   }
 }
 
-t.test('headers are read until the request is taken back, the address until the client is gone', async (test) => {
+t.test('headers can be read until the request is handed back, the address until the client is gone', async (test) => {
   const { exchange } = made('GET', { accept: 'text/csv' })
   test.match(exchange, { method: 'GET', path: '/a', query: '' })
   test.equal(exchange.headBehind({ status: 200, contentType: 'a/b', body: '', headers: {} }), '\r\nX-A: b')
@@ -55,7 +55,7 @@ t.test('headers are read until the request is taken back, the address until the 
   test.equal(left.address, '')
 })
 
-t.test('who is gone is told once, to who asked last', async (test) => {
+t.test('a lost client is reported once, to the last listener', async (test) => {
   const { exchange, leave } = made('GET')
   const told: string[] = []
   exchange.onGone(() => told.push('first'))
@@ -66,7 +66,7 @@ t.test('who is gone is told once, to who asked last', async (test) => {
   test.same(told, ['second'])
 })
 
-t.test('a connection ends behind what is unclear, and when its listener is given up', async (test) => {
+t.test('a connection ends after an ambiguous request, and when its listener is closed', async (test) => {
   test.notOk(made('GET').exchange.isLast)
   test.ok(made('GET', {}, true).exchange.isLast)
   test.ok(made('POST', { 'transfer-encoding': 'chunked' }).exchange.isLast)
@@ -74,7 +74,7 @@ t.test('a connection ends behind what is unclear, and when its listener is given
   test.ok(exchange.hasUnwantedBody && exchange.isUnclear)
 })
 
-t.test('a connection goes on when it was held up, and only then', async (test) => {
+t.test('a connection is resumed when it was paused, and only then', async (test) => {
   // uWebSockets.js would not read the next request of one that was not.
   const small = made('PUT', { 'content-length': '9' })
   const body = small.exchange.streamBody(1024)
@@ -90,7 +90,7 @@ t.test('a connection goes on when it was held up, and only then', async (test) =
   test.same(large.flow, ['pause', 'resume'])
 })
 
-t.test('of all that sends slowly, what has sent nothing for longest goes when it is too much', async (test) => {
+t.test('of all slow senders, the one that was silent for longest is cut off when there are too many', async (test) => {
   const half_bytes = 512 * 1_024
   const bodies = Array.from({ length: 257 }, () => {
     const one = made('POST')
@@ -106,7 +106,7 @@ t.test('of all that sends slowly, what has sent nothing for longest goes when it
   test.equal(await first?.read, 'gone')
   test.same(first?.flow, ['close'])
   second?.come(1, true)
-  test.equal(await second?.read, half_bytes + 1, 'others go on')
+  test.equal(await second?.read, half_bytes + 1, 'others continue')
   for (const { leave } of bodies.slice(2)) leave()
   test.same(await Promise.all(bodies.slice(2).map(({ read }) => read)), Array(255).fill('gone'))
   const last = made('POST')

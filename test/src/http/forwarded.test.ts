@@ -9,7 +9,7 @@ const nobodyElse = {
   forward: () => Promise.reject(new Error('it went further')),
 }
 
-t.test('a forwarded request goes no further, and leads only where a path names this node', async (test) => {
+t.test('a forwarded request is not forwarded again, and only leads to paths that name this node', async (test) => {
   const cluster = await TestCluster.make()
   const doings = new Doings()
   const pipeline = pipelineOf('lb2', doings, nobodyElse)
@@ -25,7 +25,7 @@ t.test('a forwarded request goes no further, and leads only where a path names t
   test.same(doings.asked.splice(0), ['session-1 192.0.2.9', 'session-1 192.0.2.9'])
   test.same(await ask('/everywhere'), [404, 'UNKNOWN_ENDPOINT'])
   test.same(await ask('/nowhere'), [404, 'UNKNOWN_ENDPOINT'])
-  test.same(doings.asked, [], 'nobody was even looked up')
+  test.same(doings.asked, [], 'no user was even looked up')
   test.same(await ask('/lb2/hello/1'), [200, undefined])
 })
 
@@ -38,7 +38,7 @@ t.test('a request whose caller is gone is not begun', async (test) => {
 
 const answer = { status: 200, contentType: 'text/plain', headers: { ETag: '"1"' }, body: 'ä' }
 
-t.test('bytes go with their length, and with a copy where they are about to change', async (test) => {
+t.test('bytes are sent with their length, and copied where they are about to change', async (test) => {
   test.match(forPeer(answer), {
     status: 200,
     headers: { 'content-length': '2', 'content-type': 'text/plain', ETag: '"1"' },
@@ -50,7 +50,7 @@ t.test('bytes go with their length, and with a copy where they are about to chan
   test.equal(forPeer({ ...answer, status: 304, body: '' }).body, undefined)
 })
 
-t.test('what lasts has a place until it is over; without one it is refused', async (test) => {
+t.test('a lasting answer has a place until it is over; without one it is refused', async (test) => {
   const stream = () => () => undefined
   const held = Array.from({ length: 32 }, () => forPeer({ ...answer, stream, holder: 'ann' }))
   test.ok(held.every(({ status }) => status === 200))

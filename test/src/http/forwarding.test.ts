@@ -11,21 +11,21 @@ const ANN = { authorization: 'Bearer ann' }
 const JSON_BODY = { ...ANN, 'content-type': 'application/json' }
 const BODY = JSON.stringify({ file: 'x' })
 
-t.test('a read is answered by the node that its path names, on behalf of who asked', async (test) => {
+t.test('a read is answered by the node in its path, on behalf of the caller', async (test) => {
   const { url, near, far } = await twoNodes(test)
   const answer = await fetch(`${url}/lb2/hello/a%20b?`, { headers: ANN })
   test.same([answer.status, await answer.json()], [200, { status: 'success', message: 'ok', data: 'here' }])
   test.equal(answer.headers.get('x-request-id'), 'request-1')
   test.equal(answer.headers.get('cache-control'), 'no-store')
   test.same(near.asked, ['token'])
-  test.same(far.asked, ['session-1 127.0.0.1'], 'the token stays where it was shown')
+  test.same(far.asked, ['session-1 127.0.0.1'], 'the token stays at the first node')
   test.equal((await fetch(`${url}/%6cb2/hello/1`, { headers: ANN })).status, 200, 'an id in another spelling')
   test.equal((await fetch(`${url}/lb1/hello/1`, { headers: ANN })).status, 200)
   test.equal((await fetch(`${url}/everywhere`, { headers: ANN })).status, 200)
-  test.equal(far.asked.length, 2, 'what is no other node’s is answered here')
+  test.equal(far.asked.length, 2, 'a path without another node is answered here')
 })
 
-t.test('an id that is no member’s is refused as before, and so is every other form of one', async (test) => {
+t.test('the id of no member is refused as before, and so is every other form of one', async (test) => {
   const { url, far } = await twoNodes(test)
   for (const id of ['lb3', 'LB2', 'lb2%20', 'lb2%00']) {
     const answer = await fetch(`${url}/${id}/hello/1`, { headers: ANN })
@@ -34,7 +34,7 @@ t.test('an id that is no member’s is refused as before, and so is every other 
   test.same(far.asked, [])
 })
 
-t.test('what any node can answer is answered by the one that is asked, for every member', async (test) => {
+t.test('a request that any node can answer is answered by the asked one, for every member', async (test) => {
   const { url, near, far } = await twoNodes(test)
   const status = async (path: string) => (await fetch(`${url}/${path}`, { headers: ANN })).status
   // The second time, the path is known.
@@ -62,7 +62,7 @@ t.test('tags, statuses and headers are those of the other node', async (test) =>
   test.equal(missing.status, 405)
 })
 
-t.test('a job that another node has begun is found where Location says', async (test) => {
+t.test('a job that another node has begun is found under its Location', async (test) => {
   const { url, far } = await twoNodes(test)
   const begin = async (node: string) => {
     const answer = await fetch(`${url}/${node}/begin`, { method: 'PUT', headers: ANN })
@@ -74,10 +74,10 @@ t.test('a job that another node has begun is found where Location says', async (
   const before = far.asked.length
   test.same([await read(''), await read('?node=lb1'), far.asked.length], [200, 200, before])
   test.same([await read('?node=lb2'), far.asked.length], [200, before + 1])
-  test.same([await read('?node=lb3'), await read('?node=all')], [404, 404], 'it is of one node')
+  test.same([await read('?node=lb3'), await read('?node=all')], [404, 404], 'it belongs to one node')
 })
 
-t.test('either node refuses who may not come in', async (test) => {
+t.test('either node refuses a caller without access', async (test) => {
   const { url, near, far } = await twoNodes(test)
   far.users.clear()
   const there = await fetch(`${url}/lb2/hello/1`, { headers: ANN })
@@ -86,10 +86,10 @@ t.test('either node refuses who may not come in', async (test) => {
   near.users.clear()
   test.equal((await fetch(`${url}/lb2/hello/1`, { headers: ANN })).status, 401)
   test.equal((await fetch(`${url}/lb2/hello/1`)).status, 401)
-  test.equal(far.asked.length, 1, 'who is refused here is not forwarded')
+  test.equal(far.asked.length, 1, 'a request refused here is not forwarded')
 })
 
-t.test('an upload of 20 MB comes through; both nodes take note of it under one id', async (test) => {
+t.test('an upload of 20 MB is passed on; both nodes record it under one id', async (test) => {
   const { url, near, far } = await twoNodes(test)
   const file = 'x'.repeat(20 * 1024 * 1024)
   const answer = await fetch(`${url}/lb2/upload`, {
@@ -107,7 +107,7 @@ t.test('an upload of 20 MB comes through; both nodes take note of it under one i
   test.match(near.lines.join(''), /"message":"request","requestId":"request-1".*"forwardedTo":"lb2","status":200/)
 })
 
-t.test('a refusal of the other node is told by both, with its code', async (test) => {
+t.test('a refusal of the other node is recorded by both, with its code', async (test) => {
   const { url, near, far } = await twoNodes(test)
   await fetch(`${url}/lb2/refuses`, { method: 'PUT', headers: ANN })
   await fetch(`${url}/lb2/secret`, { headers: ANN })
@@ -118,7 +118,7 @@ t.test('a refusal of the other node is told by both, with its code', async (test
   test.match(far.audited.at(-1), { forwardedBy: 'lb1', status: 200 })
 })
 
-t.test('a body that is too large is refused, whether it says so or not', async (test) => {
+t.test('a body that is too large is refused, whether announced or not', async (test) => {
   const { url, far, near } = await twoNodes(test)
   const piece = Buffer.alloc(1024 * 1024, ' ')
   const pieces = function* () {
@@ -140,7 +140,7 @@ t.test('a body that is too large is refused, whether it says so or not', async (
   test.match(near.audited, [{ status: 413 }, { status: 413 }])
 })
 
-t.test('what is no body for the other node is refused there', async (test) => {
+t.test('an invalid body is refused by the other node', async (test) => {
   const { url, far } = await twoNodes(test)
   const plain = await fetch(`${url}/lb2/upload`, { method: 'POST', headers: ANN, body: BODY })
   test.equal(plain.status, 415)
@@ -151,7 +151,7 @@ t.test('what is no body for the other node is refused there', async (test) => {
   test.same(far.lengths, [])
 })
 
-t.test('a body that could be read in two ways, or is compressed, goes nowhere', async (test) => {
+t.test('a body that could be read in two ways, or is compressed, is not forwarded', async (test) => {
   const pipeline = pipelineOf('lb1', new Doings(), {
     isMember: () => true,
     otherIds: () => ['lb2'],
@@ -173,7 +173,7 @@ t.test('a body that could be read in two ways, or is compressed, goes nowhere', 
   test.match(answer, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' })
 })
 
-t.test('a long answer is passed on piece by piece, and one that breaks off breaks off', async (test) => {
+t.test('a long answer is passed on piece by piece, and if it breaks off, it breaks off here as well', async (test) => {
   const { url } = await twoNodes(test)
   const whole = Buffer.from(await (await fetch(`${url}/lb2/sliced`, { headers: ANN })).arrayBuffer())
   test.equal(whole.length, SLICED_BYTES)
@@ -193,7 +193,7 @@ async function following(test: Test) {
   return { ...nodes, next, leaving }
 }
 
-t.test('events of another node come whole, whatever pieces they are told in', async (test) => {
+t.test('events of another node arrive whole, however they are cut', async (test) => {
   const { far, next } = await following(test)
   for (const piece of ['data: 2\n', '\ndata: 3\n\nda', 'ta: 4\n\n']) {
     far.sinks[0]?.write(piece)
@@ -208,7 +208,7 @@ t.test('events of another node come whole, whatever pieces they are told in', as
   test.equal(text, 'data: 2\n\ndata: 3\n\ndata: 4\n\n')
 })
 
-t.test('a stream without an end ends at both nodes when the client leaves', async (test) => {
+t.test('an endless stream ends at both nodes when the client leaves', async (test) => {
   const { far, leaving } = await following(test)
   leaving.abort()
   await until(() => far.stopped === 1)
@@ -216,7 +216,7 @@ t.test('a stream without an end ends at both nodes when the client leaves', asyn
 })
 
 for (const where of ['near', 'far'] as const) {
-  t.test(`a stream without an end ends with what its user may do on the ${where} node`, async (test) => {
+  t.test(`an endless stream ends when its user loses the right on the ${where} node`, async (test) => {
     mock.timers.enable({ apis: ['setInterval'] })
     test.teardown(() => mock.timers.reset())
     const nodes = await following(test)
@@ -236,7 +236,7 @@ t.test('a stream ends when the other node is lost', async (test) => {
   await until(() => far.stopped === 1)
 })
 
-t.test('a node that is not there is named, and nothing was carried out', async (test) => {
+t.test('a missing node is named, and nothing was carried out', async (test) => {
   const { url, client, line, near } = await twoNodes(test)
   client.close()
   line.cut()
@@ -245,7 +245,7 @@ t.test('a node that is not there is named, and nothing was carried out', async (
   test.match(near.audited, [{ forwardedTo: 'lb2', status: 503, code: 'NODE_UNREACHABLE' }])
 })
 
-t.test('a node that is lost while it works may have carried it out, which is said', async (test) => {
+t.test('a node that is lost during the work may have completed it, and the refusal says so', async (test) => {
   const { url, line, near, far } = await twoNodes(test)
   let go = () => undefined as void
   far.wait = () => new Promise((resolve) => (go = resolve))
@@ -260,7 +260,7 @@ t.test('a node that is lost while it works may have carried it out, which is sai
   test.match(near.audited, [{ status: 503, code: 'NODE_UNREACHABLE' }])
   go()
   await until(() => far.audited.length === 2)
-  test.match(far.audited.at(-1), { status: 200 }, 'what was begun is done, and told there')
+  test.match(far.audited.at(-1), { status: 200 }, 'work that has begun completes, and is recorded there')
 })
 
 t.test('an upload whose client leaves is not begun', async (test) => {
@@ -277,7 +277,7 @@ t.test('an upload whose client leaves is not begun', async (test) => {
   test.same(far.lengths, [])
 })
 
-t.test('who leaves while the other node is still being reached harms nobody', async (test) => {
+t.test('a client that leaves while the other node is still being reached does no harm', async (test) => {
   const near = new Doings()
   const reached = defer()
   const nodes = {
@@ -295,7 +295,7 @@ t.test('who leaves while the other node is still being reached harms nobody', as
   await until(() => near.asked.length === 1)
   sent.destroy()
   const other = await fetch(`${url}/lb1/hello/1`, { headers: ANN })
-  test.equal(other.status, 200, 'and the daemon goes on')
+  test.equal(other.status, 200, 'and the daemon continues')
   reached.resolve()
   await until(() => near.audited.length === 1)
   test.match(near.audited, [{ status: 503, code: 'NODE_UNREACHABLE' }])

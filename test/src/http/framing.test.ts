@@ -7,7 +7,7 @@ const request = (...headers: readonly (readonly [name: string, value: string])[]
   forEach: (look: (name: string, value: string) => void) => headers.forEach(([name, value]) => look(name, value)),
 })
 
-t.test('where a body ends: by a length, in chunks, or nowhere', async (test) => {
+t.test('the end of a body: by a length, in chunks, or nowhere', async (test) => {
   test.equal(framingOf(request(['host', 'h']), 'GET'), 'no body')
   test.equal(framingOf(request(['host', 'h']), 'POST'), 'no body')
   test.equal(framingOf(request(['content-length', '0']), 'GET'), 'no body')
@@ -31,7 +31,7 @@ t.test('headers that can be read in two ways are ambiguous', async (test) => {
     test.equal(framingOf(request(...headers), 'POST'), 'ambiguous', JSON.stringify(headers))
 })
 
-t.test('an answer to what is unclear waits until what came with it was looked at', async (test) => {
+t.test('the answer to an ambiguous request waits until its further bytes were checked', async (test) => {
   let isLookedAt = false
   setImmediate(() => (isLookedAt = true))
   test.equal(await behindWhatCame(UNWANTED_BODY), UNWANTED_BODY)

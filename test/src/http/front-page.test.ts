@@ -25,7 +25,7 @@ async function asking(test: Parameters<typeof applianceFixture>[0]) {
   }
 }
 
-t.test('a browser on / gets the page, which runs nothing but its own files', async (test) => {
+t.test('a browser on / gets the page, which runs only its own files', async (test) => {
   const ask = await asking(test)
   const page = await ask('/')
   test.match(page, { status: 200, contentType: 'text/html; charset=utf-8', text: /<title>Fulcrum<\/title>/ })
@@ -39,7 +39,7 @@ t.test('a browser on / gets the page, which runs nothing but its own files', asy
   const again = await Promise.all([1, 2].map(() => ask('/', { accept: BROWSER, 'if-none-match': tag })))
   test.ok(
     again.some(({ status }) => status === 304),
-    'who has it is not sent it again',
+    'a browser that has it is not sent it again',
   )
   const assets = [...page.text.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, path = '']) => path)
   test.ok(assets.length > 2)
@@ -47,7 +47,7 @@ t.test('a browser on / gets the page, which runs nothing but its own files', asy
     const asset = await ask(`/${path}`)
     test.match(asset, { status: 200, contentType: /^text\/(css|javascript)/ }, path)
     test.match(asset.headers['Cache-Control'], /immutable/, path)
-    // What is tiny is sent as it is.
+    // Tiny files are sent as they are.
     if (asset.bytes.length < 2000) continue
     for (const [encoding, plain] of [
       ['br', brotliDecompressSync],
@@ -60,7 +60,7 @@ t.test('a browser on / gets the page, which runs nothing but its own files', asy
   }
 })
 
-t.test('programs are told that nothing is there, and no name from outside becomes a path', async (test) => {
+t.test('programs get a 404, and no name from outside becomes a path', async (test) => {
   const ask = await asking(test)
   for (const accept of ['', '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
     const { status, text } = await ask('/', { accept })
@@ -73,13 +73,13 @@ t.test('programs are told that nothing is there, and no name from outside become
   test.equal((await ask('/', { accept: BROWSER }, 'POST')).status, 404)
 })
 
-t.test('where the page was not made, the documents about the API are left', async (test) => {
+t.test('where the page was not built, the documents about the API remain', async (test) => {
   const files = new PageFiles(`${temporaryFolder(test, 'page')}/`)
   test.match(Buffer.from(files.front().body).toString(), /api\/v1\/docs/)
   test.equal(files.asset('main.js'), undefined)
 })
 
-t.test('a file that went with the package of an older version is not there', async (test) => {
+t.test("a file of an older version's package does not exist", async (test) => {
   const folder = `${temporaryFolder(test, 'page')}/`
   const listed = ['index.html', 'a.js', 'b.js'].map((name) => ({ name, type: 'text/javascript', etag: '"1"' }))
   writeFileSync(`${folder}files.json`, JSON.stringify({ files: listed }))
@@ -88,11 +88,11 @@ t.test('a file that went with the package of an older version is not there', asy
   test.match(files.asset('a.js'), { etag: '"1"' })
   test.equal(files.asset('b.js'), undefined)
   rmSync(`${folder}a.js`)
-  test.match(files.asset('a.js'), { etag: '"1"' }, 'what was read is kept')
+  test.match(files.asset('a.js'), { etag: '"1"' }, 'files that were read are kept')
   test.match(files.front().body.toString(), /docs/)
 })
 
-t.test('what is loaded first is small', async (test) => {
+t.test('the first files of the page are small', async (test) => {
   const { first } = JSON.parse(readFileSync(`${MADE}files.json`, 'utf8')) as { readonly first: readonly string[] }
   const size = (ending: string) =>
     first

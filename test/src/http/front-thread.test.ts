@@ -8,21 +8,21 @@ const listenInFront = await threadInFront(t)
 
 assertServes(t, listenInFront, { pipelines: false })
 
-t.test('what is the same for all is answered from memory, until figures or rights are others', async (test) => {
+t.test('an answer shared by all is served from memory, until figures or rights change', async (test) => {
   const { get, seen } = await counting(test, listenInFront)
   const asBefore = async () => (await get()) === (await get())
   for (const change of [() => validity.endAnswers(), () => validity.endRights()]) {
-    // On a busy machine nothing is kept for long enough now and then.
+    // On a busy machine now and then nothing is kept for long enough.
     for (let tries = 0; !(await asBefore()) && tries < 100; tries++) await wait(10)
     const before = seen.length
     change()
     test.equal(await get({ 'x-transaction-id': 'one' }), before + 1)
-    test.ok((await get()) > before, 'it is not what was kept')
+    test.ok((await get()) > before, 'it is not the stored one')
   }
   test.ok(seen.length < 100)
 })
 
-t.test('an answer is not kept when what it is made of became another one before it came', async (test) => {
+t.test('an answer is not stored when its basis changed before it arrived', async (test) => {
   for (const change of [() => validity.endAnswers(), () => validity.endRights()]) {
     let asked = 0
     const { port } = await listenInFront(test, async (incoming) => {

@@ -15,7 +15,7 @@ function shownAt(port: number): Promise<string> {
   })
 }
 
-t.test('threads in front show the certificate of the moment, and refuse one without its key', async (test) => {
+t.test('threads in front present the current certificate, and refuse one without its key', async (test) => {
   const [one, two] = [await tlsFiles(test, 'one'), await tlsFiles(test, 'two')]
   const listener = await listenInFront(test, () => ok('1'), one.tls)
   test.equal(await shownAt(listener.port), one.fingerprint)

@@ -19,7 +19,7 @@ async function lists(test: Test) {
   return { ...nodes, read }
 }
 
-t.test('the lists of all nodes are one, newest first, and as long as was asked for', async (test) => {
+t.test('the lists of all nodes are one, newest first, and of the requested length', async (test) => {
   const { read, far } = await lists(test)
   const first = { status: 200, message: 'ok', nodes: ['lb1', 'lb2'], missing: [] }
   const [five, four, three] = [
@@ -38,14 +38,14 @@ t.test('the lists of all nodes are one, newest first, and as long as was asked f
   test.same(far.asked, ['session-1 127.0.0.1', 'session-1 127.0.0.1', 'session-1 127.0.0.1'])
 })
 
-t.test('without it this node answers as ever, and by its id each of them', async (test) => {
+t.test('without it this node answers as before, and with its id each of them', async (test) => {
   const { read, far } = await lists(test)
   for (const query of ['', '?limit=3', '?node=lb1']) test.same((await read(query)).data, [at(5), at(3), at(1)])
   test.equal(far.asked.length, 0)
   test.same((await read('?node=lb2')).data, [at(4), at(3), at(2)])
 })
 
-t.test('what is wrong is refused before anybody is asked', async (test) => {
+t.test('an invalid request is refused before any node is asked', async (test) => {
   const { read, url, far } = await lists(test)
   test.match(await read('?node=lb3'), { status: 404, code: 'NOT_FOUND' })
   test.match(await read('?node='), { status: 422, code: 'INVALID_QUERY', errors: [{ field: 'node' }] })
@@ -60,7 +60,7 @@ t.test('what is wrong is refused before anybody is asked', async (test) => {
   test.same(far.asked, [])
 })
 
-t.test('a node that refuses, or is not reached, is missing with its reason', async (test) => {
+t.test('a node that refuses, or is not reached, is listed as missing with its reason', async (test) => {
   const { read, far, client, line } = await lists(test)
   far.users.clear()
   const own = { data: [{ nodeId: 'lb1', ...at(5) }, {}, {}], nodes: ['lb1'] }
@@ -71,7 +71,7 @@ t.test('a node that refuses, or is not reached, is missing with its reason', asy
   test.match(await read('?node=lb2'), { status: 503, code: 'NODE_UNREACHABLE' })
 })
 
-t.test('no node asks all others for another, and one without others is all', async (test) => {
+t.test('no node asks all others on behalf of another, and a single node is all of them', async (test) => {
   const doings = new Doings()
   doings.entries = [at(1)]
   const pipeline = pipelineOf('lb2', doings)
@@ -83,7 +83,7 @@ t.test('no node asks all others for another, and one without others is all', asy
   test.match(await answer.json(), { data: [{ nodeId: 'lb2', ...at(1) }], nodes: ['lb2'], missing: [] })
 })
 
-t.test('nothing is told from before the end of a list that was cut', async (test) => {
+t.test('no entry is older than the end of a truncated list', async (test) => {
   const long = 'x'.repeat(300 * 1024)
   const body = JSON.stringify({
     message: 'm',
@@ -109,10 +109,10 @@ t.test('nothing is told from before the end of a list that was cut', async (test
     { nodeId: 'd', why: 'Its answer is not of this version' },
   ])
   const whole = await gatherLists({ nodeId: 'a', own, others: ['b'], ask }, { time: 'at' }, {})
-  test.equal(JSON.parse(String(whole.body)).data.length, 4, 'what has no limit is not cut')
+  test.equal(JSON.parse(String(whole.body)).data.length, 4, 'a list without a limit is not truncated')
 })
 
-t.test('events of all nodes come with their node and without numbers; a lost node is told', async (test) => {
+t.test('events of all nodes have their node and no numbers; a lost node is reported', async (test) => {
   const { url, near, far, line } = await twoNodes(test)
   const leaving = new AbortController()
   const answer = await fetch(`${url}/follow?node=all`, { ...ANN, signal: leaving.signal })

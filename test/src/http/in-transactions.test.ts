@@ -4,11 +4,11 @@ import { twoNodes } from '../../fixtures/forwarding.ts'
 const ANN = { authorization: 'Bearer ann' }
 const OF_T1 = { ...ANN, 'x-transaction-id': 't1' }
 
-/** Two nodes, of which the other one holds the transaction `t1`. */
+/** Two nodes, of which the other one has the transaction `t1`. */
 async function held(test: Test) {
   const transactions = { elsewhere: { id: 't1', nodeId: 'lb2', isReachable: true } as Held | undefined }
   const { url, near, far, farPipeline, client } = await twoNodes(test, transactions)
-  /** Answers whether it was the other node. */
+  /** Returns whether the other node answered. */
   const asked = async (method: string, path: string, headers: Record<string, string> = ANN, body?: object) => {
     const before = far.asked.length
     const json = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -20,7 +20,7 @@ async function held(test: Test) {
 }
 type Held = { readonly id: string; readonly nodeId: string; readonly isReachable: boolean }
 
-t.test('what names a transaction is answered by the node that holds it; paths of nodes by those', async (test) => {
+t.test('a request in a transaction is answered by its node; paths of nodes by those', async (test) => {
   const { asked, transactions } = await held(test)
   test.match(await asked('GET', '/everywhere'), { isThere: false, status: 200 })
   for (const time of ['first', 'second'])
@@ -35,7 +35,7 @@ t.test('what names a transaction is answered by the node that holds it; paths of
   test.match(await asked('GET', '/open'), { isThere: false })
 })
 
-t.test('settings of a node are edited where the transaction is held; outside one that node answers', async (test) => {
+t.test('settings of a node are edited where the transaction is; outside of one that node answers', async (test) => {
   const { asked, transactions } = await held(test)
   test.match(await asked('GET', '/lb1/settings', OF_T1), { isThere: true, status: 200 }, 'held by the other one')
   test.match(await asked('GET', '/lb1/settings'), { isThere: false, status: 200 })
@@ -49,7 +49,7 @@ t.test('settings of a node are edited where the transaction is held; outside one
   test.match(await asked('GET', '/lb9/settings', OF_T1), { status: 404, json: { code: 'NOT_FOUND' } })
 })
 
-t.test('a body that names it goes there as well, and both audit logs tell of it', async (test) => {
+t.test('a body that names it is forwarded as well, and both audit logs record it', async (test) => {
   const { asked, near, far } = await held(test)
   test.match(await asked('PUT', '/apply', ANN, {}), { isThere: false, json: { data: {} } })
   test.match(await asked('PUT', '/apply', ANN, { transactionId: 't2' }), { isThere: false })
@@ -60,16 +60,16 @@ t.test('a body that names it goes there as well, and both audit logs tell of it'
   test.ok(far.audited.some((entry) => entry.requestId === requestId && entry.forwardedBy === 'lb1'))
 })
 
-t.test('without its node the others tell what they know, and edits of it are refused', async (test) => {
+t.test('without its node the others report what they know, and edits in it are refused', async (test) => {
   const { asked, transactions } = await held(test)
   transactions.elsewhere = { id: 't1', nodeId: 'lb3', isReachable: false }
   test.match(await asked('GET', '/open'), { isThere: false, status: 200 })
   test.match(await asked('PUT', '/open/t1/end'), { isThere: false, status: 200 })
-  test.match(await asked('GET', '/everywhere', OF_T1), { isThere: false, status: 404 }, 'no member any more')
+  test.match(await asked('GET', '/everywhere', OF_T1), { isThere: false, status: 404 }, 'no longer a member')
 })
 
 t.test(
-  'a node that is lost at this moment is asked in vain: the list is told here, and nothing is done twice',
+  'a node that is lost now is asked in vain: the list is answered here, and nothing is done twice',
   async (test) => {
     const { asked, client } = await held(test)
     test.match(await asked('GET', '/open'), { isThere: true, status: 200 })
@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('from node to node it goes once, and nothing else goes along', async (test) => {
+t.test('it is forwarded between nodes once, and without other fields', async (test) => {
   const { farPipeline } = await held(test)
   const who = { userId: 'ann', email: 'ann@localhost', sessionId: 's', address: '192.0.2.1', by: 'lb1' }
   const signal = new AbortController().signal

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { keepHeaders } from '../../../src/http/incoming.ts'
 
-t.test('what is needed later is kept; a body is read once', async (test) => {
+t.test('headers needed later are kept; a body is read once', async (test) => {
   const headers: Record<string, string> = { 'if-match': '"3"', cookie: 'x' }
   const incoming = {
     method: 'PUT',
@@ -16,6 +16,6 @@ t.test('what is needed later is kept; a body is read once', async (test) => {
   delete headers['if-match']
   test.equal(kept.header('if-match'), '"3"')
   test.equal(kept.header('accept'), '')
-  test.equal(kept.header('cookie'), '', 'nothing else')
+  test.equal(kept.header('cookie'), '', 'no others')
   await test.rejects(kept.readBody(1))
 })

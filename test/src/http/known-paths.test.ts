@@ -19,7 +19,7 @@ t.test('a path names another node, this one or none, in either spelling', async 
   test.notOk(namesNode({ allow: [] }))
 })
 
-t.test('a bounded number of short paths is remembered', async (test) => {
+t.test('a limited number of short paths is remembered', async (test) => {
   const known = new KnownPaths()
   const path = { ...match([], []), params: {} }
   known.keep('/a', path)

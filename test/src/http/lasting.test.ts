@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/base/log.ts'
 const asked = { actor: { userId: 'u', email: 'a@b', sessionId: 's' }, requestId: 'r' }
 const whole = { status: 200, contentType: 'text/plain', body: '', headers: {} }
 
-t.test('what lasts is counted for who asked, and nothing else', async (test) => {
+t.test('a lasting answer is counted for its user, and no other answer', async (test) => {
   const slices = () => [][Symbol.iterator]() as never
   test.match(lasting({ ...whole, slices }, asked, silentLog), { holder: 'u' })
   test.match(lasting({ ...whole, stream: () => () => undefined }, asked, silentLog), { holder: 'u' })
@@ -14,7 +14,7 @@ t.test('what lasts is counted for who asked, and nothing else', async (test) => 
   test.equal(lasting(late, asked, silentLog), late)
 })
 
-t.test('why an answer broke off is told, once, and a defect is not a crash', async (test) => {
+t.test('the reason of an aborted answer is logged, once, and a defect is not a crash', async (test) => {
   const told: unknown[] = []
   const tell = (reason: unknown) => told.push(reason)
   const run = (slices: Generator<Uint8Array, string | undefined>) => [...reported(slices, tell, tell)].length

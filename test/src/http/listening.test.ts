@@ -21,7 +21,7 @@ t.test('two listeners of one process may share a port while one hands it over', 
   test.same(await freePlace({ host: HOST, port }), { host: HOST, port })
 })
 
-t.test('a stranger’s port and an address of another machine are refused', async (test) => {
+t.test('another program’s port and an address of another machine are refused', async (test) => {
   const stranger = createServer().listen(0, HOST)
   await once(stranger, 'listening')
   test.teardown(() => stranger.close())
@@ -30,23 +30,20 @@ t.test('a stranger’s port and an address of another machine are refused', asyn
   await test.rejects(freePlace({ host: '192.0.2.1', port: 1 }), /not on this machine/)
 })
 
-t.test(
-  'a socket with a name is for its account alone, and takes the place of one that was left behind',
-  async (test) => {
-    const path = join(temporaryFolder(test, 'local'), 'api.sock')
-    test.equal(await isServed(path), false)
-    const before = process.umask(0)
-    const first = App()
-    await openLocalSocket(first, path).finally(() => process.umask(before))
-    test.equal(statSync(path).mode & 0o777, 0o700)
-    test.equal(await isServed(path), true)
-    first.close()
-    test.ok(statSync(path).isSocket(), 'as after kill -9')
-    test.equal(await isServed(path), false)
-    const second = App()
-    test.teardown(() => second.close())
-    await openLocalSocket(second, path)
-    test.equal(await isServed(path), true)
-    await test.rejects(openLocalSocket(App(), '/no/such/folder/api.sock'), /cannot listen on/)
-  },
-)
+t.test('a socket with a name is for its account alone, and replaces one that was left behind', async (test) => {
+  const path = join(temporaryFolder(test, 'local'), 'api.sock')
+  test.equal(await isServed(path), false)
+  const before = process.umask(0)
+  const first = App()
+  await openLocalSocket(first, path).finally(() => process.umask(before))
+  test.equal(statSync(path).mode & 0o777, 0o700)
+  test.equal(await isServed(path), true)
+  first.close()
+  test.ok(statSync(path).isSocket(), 'as after kill -9')
+  test.equal(await isServed(path), false)
+  const second = App()
+  test.teardown(() => second.close())
+  await openLocalSocket(second, path)
+  test.equal(await isServed(path), true)
+  await test.rejects(openLocalSocket(App(), '/no/such/folder/api.sock'), /cannot listen on/)
+})

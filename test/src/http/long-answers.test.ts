@@ -15,7 +15,7 @@ const LARGE = 128 * 1_024
 const whole = { status: 200, contentType: 'text/plain', body: '', headers: {} }
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`
 
-/** Answers in slices of one letter each, from one buffer that is written again and again, as the real ones are. */
+/** Answers in slices of one letter each, from one buffer that is reused for each, like real ones. */
 async function fixture(test: Test) {
   const shared = Buffer.alloc(SLICE)
   const seen = { made: 0, open: 0, pings: 0 }
@@ -55,7 +55,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await wait(5)
 }
 
-/** Waits until the count stays the same for a while: nobody works any more. */
+/** Waits until the count stays the same for a while: all work has stopped. */
 async function settled(count: () => number): Promise<number> {
   for (let before = -1; ;) {
     if (before === count() && before > 0) return before
@@ -69,14 +69,14 @@ function expected(): string {
   return parts.map((letter) => letter.repeat(SLICE)).join('')
 }
 
-t.test('a long answer arrives whole, and the connection serves on', async (test) => {
+t.test('a long answer arrives whole, and the connection stays open', async (test) => {
   const { url } = await fixture(test)
   const answers = await Promise.all(Array.from({ length: 5 }, async () => (await fetch(url('/long'))).text()))
   for (const text of answers) test.ok(text === expected(), 'the same bytes')
   test.equal(await (await fetch(url('/ping'))).text(), 'pong')
 })
 
-t.test('of a large slice no more is written than the client takes, and none is made before', async (test) => {
+t.test('of a large slice only as much is written as the client reads, and none is made before', async (test) => {
   const { client, response } = slowClient()
   const slice = Buffer.alloc(1_000_000, 'x')
   let made = 0
@@ -91,7 +91,7 @@ t.test('of a large slice no more is written than the client takes, and none is m
   await turn()
   const part = bytes()
   test.ok(part > 0 && part < 16_384)
-  // It is written over by whoever comes next.
+  // The next answer overwrites it.
   slice.fill('y')
   for (let count = 2; count < 20; count++) {
     client.takes()
@@ -106,7 +106,7 @@ t.test('of a large slice no more is written than the client takes, and none is m
   test.equal(client.written.join('').indexOf('y'), 1_000_000)
 })
 
-t.test('HEAD has no body and does not start to make one', async (test) => {
+t.test('HEAD has no body and does not begin to make one', async (test) => {
   const { url, seen } = await fixture(test)
   const answer = await fetch(url('/long'), { method: 'HEAD' })
   test.equal(await answer.text(), '')
@@ -114,21 +114,21 @@ t.test('HEAD has no body and does not start to make one', async (test) => {
   test.equal(seen.made, 0)
 })
 
-t.test('who does not read gets no more made than sockets hold, and whoever reads goes on meanwhile', async (test) => {
+t.test('for a client that does not read, no more is made than sockets hold; others are served', async (test) => {
   const { url, open, seen } = await fixture(test)
   const socket = await open('/long')
   socket.pause()
   const made = await settled(() => seen.made)
   test.ok(made < SLICES, `${made} of ${SLICES} slices were made`)
   test.ok((await (await fetch(url('/long'))).text()) === expected())
-  test.equal(seen.made, made + SLICES, 'nothing was made for the one that waits')
+  test.equal(seen.made, made + SLICES, 'nothing was made for the waiting client')
   socket.resume()
   await until(() => seen.open === 0)
   test.equal(seen.made, 2 * SLICES)
   socket.destroy()
 })
 
-t.test('a client that leaves frees its place; one user has not all of them', async (test) => {
+t.test('a client that leaves frees its place; one user cannot have all of them', async (test) => {
   const { url, open, seen } = await fixture(test)
   const sockets: Socket[] = []
   const hold = async (user: number) => {
@@ -159,13 +159,13 @@ t.test('a client that leaves frees its place; one user has not all of them', asy
   test.ok((await answer.text()) === expected())
 })
 
-t.test('an answer that cannot be completed is cut short: nobody takes it for the whole', async (test) => {
+t.test('an answer that cannot be completed is cut short: no client takes it for the whole', async (test) => {
   const { url } = await fixture(test)
   await test.rejects(fetch(url('/broken')).then((answer) => answer.text()))
   test.equal(await (await fetch(url('/ping'))).text(), 'pong')
 })
 
-t.test('short answers go between the slices', async (test) => {
+t.test('short answers are sent between the slices', async (test) => {
   const { url, open, seen } = await fixture(test)
   const socket = await open('/long')
   socket.resume()
@@ -175,7 +175,7 @@ t.test('short answers go between the slices', async (test) => {
   socket.destroy()
 })
 
-t.test('a large body is sent in the pieces that the client takes', async (test) => {
+t.test('a large body is sent as fast as the client reads it', async (test) => {
   const { url, open } = await fixture(test)
   const slow = await open('/large')
   slow.pause()

@@ -16,7 +16,7 @@ function asked(method: string, path: string, headers: Readonly<Record<string, st
   }
 }
 
-t.test('figures, to anybody, at either path; and nothing else', async (test) => {
+t.test('figures, for every client, at either path; and nothing else', async (test) => {
   const accepted: string[] = []
   const handle = metricsOnly(
     {
@@ -40,7 +40,7 @@ t.test('figures, to anybody, at either path; and nothing else', async (test) => 
     test.match(await handle(asked(method, '/metrics'), '5'), { status: 405, headers: { Allow: 'GET' } }, method)
 })
 
-t.test('a defect is told to the log only', async (test) => {
+t.test('a defect only appears in the log', async (test) => {
   const failing = (error: Error) => metricsOnly({ answer: async () => await Promise.reject(error) }, silentLog)
   const answer = await failing(new Error('secret'))(asked('GET', '/metrics'), '1')
   test.match(answer, { status: 500, code: 'INTERNAL' })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { namedParams } from '../../../src/http/named-params.ts'
 import { realServer } from '../../fixtures/config.ts'
 
-t.test('a record that was changed is named, with its id beside the name', async (test) => {
+t.test('a changed record is named, with its id beside the name', async (test) => {
   const before = realServer('r', { name: 'web1' })
   const change = { section: 'realServers', id: 'r', before, after: undefined } as const
   test.same(namedParams({ id: 'r' }, [change]), { id: 'web1 (r)' })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Owed } from '../../../src/http/owed.ts'
 
-t.test('none is owed when each that was begun is over, however often that is said', async (test) => {
+t.test('none is owed when each that was begun is over, however often that is reported', async (test) => {
   const owed = new Owed()
   await owed.none()
   const [first, second] = [owed.begin(), owed.begin()]
@@ -17,7 +17,7 @@ t.test('none is owed when each that was begun is over, however often that is sai
   await owed.none()
 })
 
-t.test('those that can be cut are, once', (test) => {
+t.test('answers that can be cut are cut, once', (test) => {
   const owed = new Owed()
   const seen: string[] = []
   const over = owed.begin(() => seen.push('over'))

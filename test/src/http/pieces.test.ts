@@ -8,13 +8,13 @@ import { openLocalSocket, stopListening } from '../../../src/http/listening.ts'
 import { writePiece } from '../../../src/http/pieces.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-/** Such a socket takes all of a piece or nothing: one can be full behind one, which is rare for TCP. */
+/** Such a socket accepts all of a piece or nothing: one can be full behind another, which is rare for TCP. */
 for (const [what, piece] of [
   ['bytes', Buffer.from('bytes, '.repeat(9_000))],
   ['text', 'Öl und Wasser, '.repeat(4_000)],
   ['short text', 'Öl'.repeat(1_000)],
 ] as const) {
-  t.test(`${what} that a client takes its time for comes whole`, async (test) => {
+  t.test(`${what} arrives whole at a slow client`, async (test) => {
     const socketPath = join(temporaryFolder(test, 'pieces'), 'socket')
     const count = Math.ceil(3_000_000 / piece.length)
     let waits = 0

@@ -130,20 +130,20 @@ t.test('a refusal is its code', async (test) => {
   test.match(await fixture().send('/refuses'), { status: 409, body: /"code":"IN_USE"/ })
 })
 
-t.test('what changes the machine is refused where it is only watched', async (test) => {
+t.test('a change of the machine is refused where it is only observed', async (test) => {
   test.match(await fixture().send('/managed'), { status: 501, body: /only watches/ })
 })
 
-t.test('a parameter is decoded; the message takes it', async (test) => {
+t.test('a parameter is decoded; the message contains it', async (test) => {
   test.match(await fixture().send('/name/a%20b'), { body: /Hello a b/ })
 })
 
-t.test('a path that was asked for before means the same, and is admitted anew each time', async (test) => {
+t.test('a repeated path means the same, and is admitted anew each time', async (test) => {
   const { send } = fixture()
   for (const name of ['a%20b', 'c', 'a%20b', 'c']) {
     test.match(await send(`/name/${name}`), { status: 200, body: new RegExp(`Hello ${decodeURIComponent(name)}"`) })
   }
-  for (let i = 0; i < 2; i++) test.match(await send('/private'), { status: 401 }, 'never before somebody is let in')
+  for (let i = 0; i < 2; i++) test.match(await send('/private'), { status: 401 }, 'never before a caller is admitted')
   let isOpen = true
   const again = fixture(() => (isOpen ? SOMEBODY : new ApiError('TOKEN_EXPIRED', 'no')))
   const token = { authorization: 'Bearer t' }
@@ -153,7 +153,7 @@ t.test('a path that was asked for before means the same, and is admitted anew ea
   test.match(await again.send('/private', token), { status: 401 })
 })
 
-t.test('an answer in slices goes out as such; why it broke off is logged', async (test) => {
+t.test('an answer in slices is sent as such; the reason of an abort is logged', async (test) => {
   const { send, lines } = fixture()
   const answer = await send('/slices')
   const slices = answer.slices?.()
@@ -168,7 +168,7 @@ t.test('a form that cannot be made is a defect, not a crash', async (test) => {
   test.match(lines.join(''), /"message":"defect"/)
 })
 
-t.test('prepared bytes go out as they are, or as 304 for who has them', async (test) => {
+t.test('prepared bytes are sent as they are, or as 304 to a client that has them', async (test) => {
   const { send } = fixture()
   test.match(await send('/bytes'), {
     status: 200,
@@ -183,7 +183,7 @@ t.test('prepared bytes go out as they are, or as 304 for who has them', async (t
 })
 
 t.test(
-  'who is let in before the body comes has to be let in when it is there, and when the turn has come',
+  'a caller admitted before the body arrives is checked again after it, and when its turn has come',
   async (test) => {
     const denied = { ...SOMEBODY, rights: { ...SOMEBODY.rights, granted: new Uint8Array(table.length) } }
     const gone = new ApiError('TOKEN_EXPIRED', 'no')
@@ -223,7 +223,7 @@ function turns() {
   return { done, run }
 }
 
-t.test('what is prepared is ready before the turn', async (test) => {
+t.test('preparation is complete before the turn', async (test) => {
   const { done, run } = turns()
   const one = endpoint({
     ...literal,
@@ -242,7 +242,7 @@ t.test('what is prepared is ready before the turn', async (test) => {
   test.same(done, ['prepare', 'turn', 'handle'])
 })
 
-t.test('a refusal while it is prepared takes no turn', async (test) => {
+t.test('a refusal during preparation takes no turn', async (test) => {
   const { done, run } = turns()
   const prepare = () => Promise.reject(new Error('no'))
   await test.rejects(
@@ -253,7 +253,7 @@ t.test('a refusal while it is prepared takes no turn', async (test) => {
   test.same(done, [])
 })
 
-t.test('others take their turn at once; who only reads takes none', async (test) => {
+t.test('others take their turn at once; a read takes none', async (test) => {
   const { done, run } = turns()
   await callHandler(endpoint({ ...literal, effect: 'stage', handle: () => undefined }), { work: { run } }, {})
   test.same(done, ['turn'])
@@ -265,7 +265,7 @@ t.test('others take their turn at once; who only reads takes none', async (test)
 })
 
 t.test(
-  'TOO_MANY_AT_ONCE: what is dear has a place while it is worked on, and without places nobody is counted',
+  'TOO_MANY_AT_ONCE: expensive work has a place while it runs, and without places no one is counted',
   async (test) => {
     const { run } = turns()
     let finish = () => undefined as void

@@ -19,7 +19,7 @@ t.test('prepared bytes keep their type, tag, age and headers', async (test) => {
   })
 })
 
-t.test('who has the bytes gets 304 with the same headers and no body', async (test) => {
+t.test('a client that has the bytes gets 304 with the same headers and no body', async (test) => {
   const ready = { body: 'x', etag: '"t"', cacheControl: 'no-cache', headers: { 'X-A': 'b' } }
   const answer = await negotiate(ready, { ...NOTHING, ifNoneMatch: '"t"' })
   test.match(answer, { status: 304, body: '' })
@@ -34,7 +34,7 @@ t.test('If-None-Match: lists, weak tags and the star', async (test) => {
   for (const sent of ['"T"', 't', '"tt"', '"a", "b"', 'W/t', '']) test.notOk(matches(sent, '"t"'), sent)
 })
 
-t.test('compressed once for all who want it, with a tag of its own', async (test) => {
+t.test('compressed once for all clients that accept it, with its own tag', async (test) => {
   for (const body of [Buffer.from(text), text.slice(0, 2_000)]) {
     const ready = { body, etag: '"t"' }
     for (const [acceptEncoding, unpack] of [
@@ -47,7 +47,7 @@ t.test('compressed once for all who want it, with a tag of its own', async (test
       test.match(first.headers, { 'Content-Encoding': encoding, ETag: `"t-${encoding}"`, Vary: 'Accept-Encoding' })
       test.equal(negotiate(ready, { ...NOTHING, acceptEncoding }), first, 'once')
     }
-    test.equal((await negotiate(ready, NOTHING)).body, body, 'as it is for everybody else')
+    test.equal((await negotiate(ready, NOTHING)).body, body, 'unchanged for all others')
   }
 })
 
@@ -66,7 +66,7 @@ t.test('a tag stands for one form: 304 before anything is compressed, and none f
   test.same(await ask('"t"', 'identity'), [304, '"t"'])
 })
 
-t.test('what would not become smaller is sent as it is, under its plain tag', async (test) => {
+t.test('incompressible bytes are sent as they are, under their plain tag', async (test) => {
   const wanted = { ...NOTHING, acceptEncoding: 'gzip' }
   for (const ready of [
     { body: 'short', etag: '"t"' },
@@ -77,7 +77,7 @@ t.test('what would not become smaller is sent as it is, under its plain tag', as
   }
 })
 
-t.test('bytes that are overwritten afterwards are compressed from a copy', async (test) => {
+t.test('bytes that will be overwritten are compressed from a copy', async (test) => {
   for (const size of [2_000, text.length]) {
     const body = Buffer.from(text.slice(0, size))
     const ready = { body, isTransient: true } as const
@@ -99,14 +99,14 @@ t.test('bytes that can be held have forms that are made once', async (test) => {
   test.match(await negotiate(ready, NOTHING), { isTransient: true, hold: ready.hold })
 })
 
-t.test('slices are sent as they are, and not at all to who has them', async (test) => {
+t.test('slices are sent as they are, and not at all to a client that has them', async (test) => {
   const ready = { body: '', etag: '"t"', slices: () => [][Symbol.iterator]() as never }
   const answer = await negotiate(ready, { ...NOTHING, acceptEncoding: 'gzip' })
   test.match(answer, { status: 200, slices: ready.slices, headers: { ETag: '"t"', 'Content-Encoding': undefined } })
   test.match(await negotiate(ready, { ...NOTHING, ifNoneMatch: '"t"' }), { status: 304, slices: undefined })
 })
 
-t.test('of many who have the bytes one is sent them all the same, now and then', async (test) => {
+t.test('of many clients that have the bytes, one now and then gets them all the same', async (test) => {
   const ready = { body: 'x', etag: '"t"' }
   const answers = []
   for (let n = 0; n < 960; n += 1) answers.push(await negotiate(ready, { ...NOTHING, ifNoneMatch: '"t"' }))

@@ -4,7 +4,7 @@ import { createLog } from '../../../src/base/log.ts'
 import { noRoom, noRoomReason, answerRefusal } from '../../../src/http/refusal.ts'
 import { NoRoomError, StoreFailedError } from '../../../storage/room.ts'
 
-t.test('a refusal is told as it is, a full disk plainly, a defect only to the log', async (test) => {
+t.test('a refusal is answered as it is, a full disk plainly, a defect only in the log', async (test) => {
   const lines: string[] = []
   const log = createLog((line) => lines.push(line))
   const answer = (error: unknown) => JSON.parse(String(answerRefusal(error, 'r-7', log).body))
@@ -23,7 +23,7 @@ t.test('a refusal is told as it is, a full disk plainly, a defect only to the lo
   test.match(lines.pop(), /"level":"error".*secret detail/)
 })
 
-t.test('a full disk is told from a defect, and what to do about it', async (test) => {
+t.test('a full disk is distinguished from a defect, with what to do about it', async (test) => {
   test.equal(noRoomReason(new NoRoomError('the disk is full')), 'the disk is full')
   test.equal(noRoomReason(Object.assign(new Error('write'), { code: 'ENOSPC' })), 'the disk is full')
   test.equal(noRoomReason(Object.assign(new Error('write'), { code: 'EROFS' })), 'the disk is read-only')

@@ -4,14 +4,14 @@ import type { Incoming } from '../../../src/http/incoming.ts'
 import { sendingRefusedOn } from '../../../src/http/refused-at-page.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 
-/** Logins that are refused are tried in test/src/resources/sign-in, and in a browser in test/system. */
+/** Refused logins are tested in test/src/resources/sign-in, and in a browser in test/system. */
 
 const refused: Answer = { status: 401, code: 'INVALID_CREDENTIALS', contentType: 'x', body: 'secret', headers: {} }
 const incoming = (path: string, accept: string) =>
   ({ path: `/api/v1${path}`, header: (name: string) => (name === 'accept' ? accept : '') }) as unknown as Incoming
 const at = (answer: Answer | Promise<Answer>) => sendingRefusedOn(() => answer, '/api/v1', endpoints)
 
-t.test('only where a browser is sent by an identity provider, and only for who wants a page', async (test) => {
+t.test('only where an identity provider redirects a browser, and only for one that accepts a page', async (test) => {
   const names = endpoints.filter(({ refusedAtPage }) => refusedAtPage).map(({ name }) => name)
   test.same(names.toSorted(), ['oidc.callback', 'oidc.login', 'saml.acs', 'saml.login'])
   for (const accept of ['', '*/*', 'application/json', 'application/json, text/html;q=0.5'])

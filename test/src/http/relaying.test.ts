@@ -7,7 +7,7 @@ import { App } from 'uWebSockets.js'
 import { freePlace, openSocket } from '../../../src/http/listening.ts'
 import { relayWhole } from '../../../src/http/relaying.ts'
 
-/** Answers what `source` brings, and says that it is so long. */
+/** Answers with the data of `source`, and announces this length. */
 async function relayed(
   test: Test,
   source: () => Readable,
@@ -25,8 +25,8 @@ async function relayed(
   return answer
 }
 
-t.test('an answer is sent as fast as it is taken, and says its length', async (test) => {
-  // More than sockets hold while nobody reads: 4 MiB where it is sent, and little where it is to be taken.
+t.test('an answer is sent as fast as it is read, and announces its length', async (test) => {
+  // More than sockets hold without a reader: 4 MiB at the sender, and little at the receiver.
   const bytes = Buffer.alloc(16_000_000, Buffer.from(Array.from({ length: 251 }, (_, at) => at)))
   const pieces = () => Array.from({ length: 160 }, (_, at) => bytes.subarray(at * 100_000, (at + 1) * 100_000))
   let hasEnded = false
@@ -47,7 +47,7 @@ t.test('an answer is sent as fast as it is taken, and says its length', async (t
   test.ok(hasEnded)
 })
 
-t.test('nobody takes a part for the whole', async (test) => {
+t.test('no client takes a part for the whole', async (test) => {
   const half = function* () {
     yield Buffer.alloc(1_000)
     throw new Error('gone')

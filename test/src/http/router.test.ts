@@ -43,18 +43,18 @@ t.test('a parameter may have the name of a fixed segment elsewhere', async (test
   test.same(found('PUT', '/api/v1/things/x/drain'), ['/things/{id}/drain', 'x'])
 })
 
-t.test('a known path with another method answers the methods it has', async (test) => {
+t.test('a known path with another method answers its methods', async (test) => {
   test.same(found('DELETE', '/api/v1/things'), ['GET', 'HEAD', 'POST', 'OPTIONS'])
 })
 
-t.test('HEAD finds what GET finds, and one slash at the end is ignored', async (test) => {
+t.test('HEAD finds the same as GET, and one trailing slash is ignored', async (test) => {
   test.same(found('HEAD', '/api/v1/things/42'), ['/things/{id}', '42'])
   test.same(found('GET', '/api/v1/things/'), ['/things'])
   test.same(found('GET', '/api/v1/things/42/'), ['/things/{id}', '42'])
   test.same(found('HEAD', '/api/v1/things/42/drain'), ['PUT', 'OPTIONS'], 'there is nothing to get')
 })
 
-t.test('an empty id at the end is no way to delete all', async (test) => {
+t.test('an empty id at the end cannot delete everything', async (test) => {
   const pending = new Router('/api/v1', [
     at('DELETE', '/pending'),
     at('DELETE', '/pending/{id}'),
@@ -66,7 +66,7 @@ t.test('an empty id at the end is no way to delete all', async (test) => {
   test.match(pending.find('GET', '/api/v1/pending/'), { route: { endpoint: { path: '/pending' } } })
 })
 
-t.test('OPTIONS answers 204 with the methods of the path; a path that nobody has is unknown', async (test) => {
+t.test('OPTIONS answers 204 with the methods of the path; a path without any is unknown', async (test) => {
   const answer = answerOptions(router.find('OPTIONS', '/api/v1/things/'))
   test.match(answer, { status: 204, body: '', headers: { Allow: 'GET, HEAD, POST, OPTIONS' } })
   test.throws(() => answerOptions(router.find('OPTIONS', '/api/v1/none/of/it')), { code: 'UNKNOWN_ENDPOINT' })

@@ -7,7 +7,7 @@ const ANSWER: Answer = { status: 200, contentType: 'application/json', body: '{}
 
 const known = () => true
 
-/** Headers are gone when the handler has returned, as behind a socket. */
+/** Headers are unavailable when the handler has returned, as with a socket. */
 function asking(headers: Readonly<Record<string, string>>, method = 'GET') {
   let isGone = false
   const incoming: Incoming = {
@@ -32,12 +32,12 @@ t.test('answers say how far this node has read, unless they are rendered once fo
   const rendered = { ...ANSWER, head: 'application/json' }
   test.equal(await told(rendered), rendered)
   const relayed = { ...ANSWER, headers: { 'X-Fulcrum-Sequence': '9' } }
-  test.same((await told(relayed)).headers, { 'X-Fulcrum-Sequence': '9' }, 'of another node: how far that one has')
+  test.same((await told(relayed)).headers, { 'X-Fulcrum-Sequence': '9' }, 'of another node: how far that one has read')
   log.hasQuorum = false
   test.same((await told(ANSWER)).headers, { 'X-Fulcrum-Sequence': '7', 'X-Cluster': 'no-quorum' })
 })
 
-t.test('a read that names more waits for it, and keeps what it was asked with', async (test) => {
+t.test('a read that names a later position waits for it, and keeps its parameters', async (test) => {
   const log = { position: 7, hasQuorum: true }
   const { incoming, gone } = asking({ 'x-fulcrum-sequence': '8', authorization: 'Bearer a', 'if-none-match': '"3"' })
   const carried = { userId: 'kim' } as never
@@ -59,7 +59,7 @@ t.test('a read that names more waits for it, and keeps what it was asked with', 
   test.same(seen, [8, 'Bearer a', '"3"', carried])
 })
 
-t.test('what never comes is not waited for longer than a second, and what is no number not at all', async (test) => {
+t.test('the wait ends after a second, and an invalid number does not wait at all', async (test) => {
   const log = { position: 7, hasQuorum: true }
   const late = await sequenced(log, asking({ 'x-fulcrum-sequence': '999' }).incoming, () => ANSWER, known)
   test.same(late.headers, { 'X-Fulcrum-Sequence': '7' })
@@ -68,10 +68,10 @@ t.test('what never comes is not waited for longer than a second, and what is no 
     test.notOk(answer instanceof Promise, sent)
   }
   const change = sequenced(log, asking({ 'x-fulcrum-sequence': '999' }, 'PUT').incoming, () => ANSWER, known)
-  test.notOk(change instanceof Promise, 'a change is ordered by the log anyway')
+  test.notOk(change instanceof Promise, 'the log orders a change anyway')
 })
 
-t.test('who is not known does not wait, and no more than 256 wait at once', async (test) => {
+t.test('an unknown caller does not wait, and at most 256 wait at once', async (test) => {
   const log = { position: 7, hasQuorum: true }
   const ask = (isKnown: () => boolean) =>
     sequenced(log, asking({ 'x-fulcrum-sequence': '8' }).incoming, () => ANSWER, isKnown)

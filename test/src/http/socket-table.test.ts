@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const V4 = '7f000002'
 
-t.test('the kernel tells how many connections each address holds', async (test) => {
+t.test('the kernel reports how many connections each address holds', async (test) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -23,7 +23,7 @@ t.test('the kernel tells how many connections each address holds', async (test) 
   test.same(Object.fromEntries(await socketsByPlace(new Set([1]))), {})
 })
 
-t.test('lines are read whole however they come; listening and ended sockets do not count', async (test) => {
+t.test('lines are read whole however they arrive; listening and ended sockets do not count', async (test) => {
   const line = (state: string, remote: string) => `   1: 0100007F:24E3 ${remote}:D9C2 ${state} 00000000:00000000 00:0\n`
   const v6 = 'B80D01200000000000000000010000AA'
   const mapped = '0000000000000000FFFF00000200007F'
@@ -37,14 +37,14 @@ t.test('lines are read whole however they come; listening and ended sockets do n
   test.same(Object.fromEntries(counts), { [V4]: 3_001, '20010db800000000': 1 })
 })
 
-t.test('a kernel that was started without IPv6 has one list', async (test) => {
+t.test('a kernel started without IPv6 has one list', async (test) => {
   const folder = temporaryFolder(test, 'table')
   writeFileSync(join(folder, 'tcp'), '  sl  head\n   1: 0100007F:24E3 0200007F:D9C2 01 00000000:00000000 00:0\n')
   const tables = ['tcp', 'tcp6'].map((name) => join(folder, name))
   test.same(Object.fromEntries(await socketsByPlace(new Set([0x24e3]), tables)), { [V4]: 1 })
 })
 
-t.test('an address is known by its bytes as the kernel writes it', async (test) => {
+t.test("an address is identified by its bytes in the kernel's notation", async (test) => {
   test.equal(placeOfBytes(Uint8Array.of(127, 0, 0, 2)), V4)
   test.equal(placeOfBytes(Buffer.from('00000000000000000000ffff7f000002', 'hex')), V4)
   test.equal(placeOfBytes(Buffer.from('20010db8000000000000000000000001', 'hex')), '20010db800000000')

@@ -15,7 +15,7 @@ async function fixture(test: Test) {
   let stopped = 0
   const stream = (sink: StreamSink) => {
     sinks.push(sink)
-    // Nothing is sent before something is written, not even the headers.
+    // Nothing is sent before the first write, not even the headers.
     sink.write('begin\n')
     return () => void stopped++
   }
@@ -25,7 +25,7 @@ async function fixture(test: Test) {
   return { url: `http://127.0.0.1:${listener.port}/`, sinks, stopped: () => stopped }
 }
 
-t.test('what is written arrives; the stream is stopped when the client leaves, or ends', async (test) => {
+t.test('written data arrives; the stream is stopped when the client leaves, or ends', async (test) => {
   const { url, sinks, stopped } = await fixture(test)
   const abort = new AbortController()
   const answer = await fetch(url, { signal: abort.signal })
@@ -53,7 +53,7 @@ t.test('a client that does not read is cut off', async (test) => {
   await test.rejects(answer.text())
 })
 
-t.test('one piece may be larger than what may wait; who has not taken it is behind', async (test) => {
+t.test('one piece may exceed the limit of waiting bytes; a client that has not read it is behind', async (test) => {
   const { url, sinks, stopped } = await fixture(test)
   const answer = await fetch(url)
   test.equal(sinks[0]?.isBehind, false)
@@ -67,7 +67,7 @@ t.test('one piece may be larger than what may wait; who has not taken it is behi
   test.equal(stopped(), 0)
 })
 
-t.test('room for something is not room for all: what waits goes on to count, and is told', async (test) => {
+t.test('a partial write is not a complete one: the rest still counts, and is reported', async (test) => {
   const unsent = new Unsent()
   const { client, response } = slowClient()
   let told: StreamSink | undefined

@@ -2,7 +2,7 @@ import t from 'tap'
 import { TurnRefusals } from '../../../src/http/turn-refusals.ts'
 
 t.test(
-  'so many refusals of one turn are answered; the next turn begins anew, and others do not count',
+  'a limited number of refusals per turn is answered; the next turn starts again, and others do not count',
   async (test) => {
     const refusals = new TurnRefusals()
     for (let turn = 0; turn < 3; turn++) {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Unsent } from '../../../src/http/unsent.ts'
 
-t.test('when too many bytes wait, those go whose clients have taken nothing for longest', async (test) => {
+t.test('when too many bytes wait, the clients that have read nothing for longest are closed', async (test) => {
   const unsent = new Unsent(100)
   const closed: string[] = []
   const hold = (name: string, bytes: number) => {
@@ -14,17 +14,17 @@ t.test('when too many bytes wait, those go whose clients have taken nothing for 
   a.moved(30)
   test.equal(unsent.bytes, 70)
   hold('c', 60)
-  test.same(closed, ['b'], 'a has taken some meanwhile')
+  test.same(closed, ['b'], 'a has read some meanwhile')
   test.equal(unsent.bytes, 90)
   a.grown(20)
   test.same(closed, ['b', 'a'])
   test.equal(unsent.bytes, 60)
   a.moved(1_000)
   a.end()
-  test.equal(unsent.bytes, 60, 'who is gone counts no more')
+  test.equal(unsent.bytes, 60, 'a lost client no longer counts')
 })
 
-t.test('what waits for nothing is not closed, and one that is larger than all may be is', async (test) => {
+t.test('a client without waiting bytes is not closed, and one with more than the total limit is', async (test) => {
   const unsent = new Unsent(100)
   const closed: string[] = []
   unsent.hold(() => closed.push('stream'))

@@ -7,13 +7,13 @@ import { descriptorChannel, descriptorOf } from '../../../src/ipvs/descriptor.ts
 const execute = promisify(execFile)
 const path = (name: string) => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
 
-t.test('the launcher says which descriptor it is', (t) => {
+t.test('the launcher passes the descriptor number', (t) => {
   t.equal(descriptorOf('fd:7'), 7)
   for (const text of [undefined, '', '7', 'fd:', 'fd:-1', 'fd:99999', 'fd:7 ']) t.equal(descriptorOf(text), undefined)
   t.end()
 })
 
-t.test('what is no socket is a reason, not a crash', (t) => {
+t.test('a descriptor without a socket is a reason, not a crash', (t) => {
   const channel = descriptorChannel(9_999)
   t.throws(() => channel.write(new Uint8Array(4)), { message: 'its socket failed (EBADF)' })
   t.throws(() => channel.read(new Uint8Array(4)), { message: 'its socket failed (EBADF)' })
@@ -26,11 +26,11 @@ t.test('this kernel answers over the socket of the launcher', async (t) => {
     path('test/simulators/ipvs-dump.ts'),
   ])
   const { failure } = JSON.parse(stdout)
-  // With IPVS or without it, with the right to read it or not: the kernel has understood the question.
+  // With or without IPVS, with or without the right to read it: the kernel has understood the request.
   t.ok(failure === null || /this kernel has no IPVS|CAP_NET_ADMIN/.test(failure), failure)
 })
 
-t.test('without the launcher there is no socket, and an inherited setting is not believed', async (t) => {
+t.test('without the launcher there is no socket, and an inherited setting is not trusted', async (t) => {
   const bare = execute(process.execPath, [path('test/simulators/ipvs-dump.ts')], { env: {} })
   await t.rejects(bare, /there is no socket/)
   const env = { PATH: '/usr/bin:/bin', FULCRUM_GENETLINK: 'fd:77' }

@@ -10,8 +10,8 @@ t.test('keepalived runs while the process of its file does, under its name', asy
   const file = join(folder, 'keepalived.pid')
   test.equal(keepalivedRuns(file), false, 'it was never started')
   writeFileSync(file, `${process.pid}\n`)
-  test.equal(keepalivedRuns(file), false, 'somebody else has its number now')
-  // The name of a process is that of its program.
+  test.equal(keepalivedRuns(file), false, 'another process now has its id')
+  // A process is named after its program.
   const program = join(folder, 'keepalived')
   copyFileSync('/bin/sleep', program)
   const child = spawn(program, ['60'])
@@ -21,14 +21,14 @@ t.test('keepalived runs while the process of its file does, under its name', asy
   test.equal(keepalivedRuns(file), true)
   child.kill('SIGSTOP')
   while (!readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T ')) await new Promise(setImmediate)
-  test.equal(keepalivedRuns(file), false, 'one that is stopped checks nobody')
+  test.equal(keepalivedRuns(file), false, 'a stopped one checks no server')
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')
   await ended
-  test.equal(keepalivedRuns(file), false, 'it was killed, and its file is still there')
+  test.equal(keepalivedRuns(file), false, 'it was killed, and its file still exists')
 })
 
-t.test('a restart between two looks is no news; that it is gone, and back, is told once', async (test) => {
+t.test('a restart between two looks is not reported; its absence and its return are, once', async (test) => {
   let runs = true
   const told: boolean[] = []
   const director = new Director(
@@ -45,5 +45,5 @@ t.test('a restart between two looks is no news; that it is gone, and back, is to
   look(false)
   director.rest()
   look(false)
-  test.strictSame(told, [false, true], 'nobody missed it meanwhile')
+  test.strictSame(told, [false, true], 'it was not missed meanwhile')
 })

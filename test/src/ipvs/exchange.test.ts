@@ -24,7 +24,7 @@ const channelOf = (...datagrams: readonly (readonly Uint8Array[])[]): NetlinkCha
   }
 }
 
-/** The types of the messages that were told. */
+/** Returns the types of the received messages. */
 function told(isDump: boolean, ...datagrams: readonly (readonly Uint8Array[])[]): readonly number[] {
   const exchange = new NetlinkExchange(channelOf(...datagrams), 4)
   t.equal(exchange.nextSequence(), 5)
@@ -33,12 +33,12 @@ function told(isDump: boolean, ...datagrams: readonly (readonly Uint8Array[])[])
   return types
 }
 
-t.test('a dump ends with its last message; messages of other exchanges are passed over', (t) => {
+t.test('a dump ends with its last message; messages of other exchanges are skipped', (t) => {
   const done = message(MESSAGE.done, 5, 0)
   t.strictSame(told(true, [message(31, 5), message(31, 5)], [message(31, 4), message(32, 5)], [done]), [31, 31, 32])
-  t.strictSame(told(true, [message(MESSAGE.done, 4, 0)], [done]), [], 'the end of another one is not the end')
-  t.strictSame(told(false, [message(16, 5)]), [16], 'a single answer is its own end')
-  t.strictSame(told(false, [message(MESSAGE.error, 5, 0)]), [], 'as is an acknowledgement')
+  t.strictSame(told(true, [message(MESSAGE.done, 4, 0)], [done]), [], 'the end of another one does not count')
+  t.strictSame(told(false, [message(16, 5)]), [16], 'a single answer ends itself')
+  t.strictSame(told(false, [message(MESSAGE.error, 5, 0)]), [], 'and so does an acknowledgement')
   t.end()
 })
 

@@ -8,7 +8,7 @@ import { viewOf } from '../../fixtures/view.ts'
 const servers = [realServer('r1', { ip: '10.0.0.1', port: 8080 }), realServer('r2', { ip: '10.0.0.2', port: null })]
 const backend = l4Backend('b', ['r1', 'r2'])
 
-t.test('a frontend of one port is a service by its address', (t) => {
+t.test('a frontend of one port is a service with its address', (t) => {
   const view = viewOf({ realServers: servers, l4Backends: [backend], l4Frontends: [l4Frontend('f', 'b')] })
   const plan = ipvsPlan(view, 7)
   const service = serviceKey('tcp', '192.0.2.10', 80)
@@ -46,7 +46,7 @@ t.test('several ports or persistence make it one of marks, each of which counts'
   t.end()
 })
 
-t.test('what does not serve has no entries in the kernel', (t) => {
+t.test('a record that serves nowhere has no entries in the kernel', (t) => {
   const l4Frontends = [l4Frontend('off', 'b', { enabled: false }), l4Frontend('none', 'e', { ports: '81' })]
   const realServers = [realServer('r1', { ip: '10.0.0.1', state: 'halted' }), ...servers.slice(1)]
   const plan = ipvsPlan(viewOf({ realServers, l4Backends: [backend, l4Backend('e', [])], l4Frontends }), 1)

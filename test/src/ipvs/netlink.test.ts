@@ -33,7 +33,7 @@ t.test('a message as the kernel reads it', (t) => {
   t.end()
 })
 
-t.test('an attribute has to fit into what holds it', (t) => {
+t.test('an attribute has to fit into its container', (t) => {
   const view = new DataView(Uint8Array.of(8, 0, 1, 0, 9, 9, 9, 9).buffer)
   t.equal(attributeEnd(view, 0, 8), 8)
   t.throws(() => attributeEnd(view, 0, 7), { message: 'its answer is malformed' })

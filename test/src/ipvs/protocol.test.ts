@@ -4,7 +4,7 @@ import { COMMAND, COMMAND_ATTRIBUTE, DEST, SERVICE } from '../../../src/ipvs/pro
 
 const HEADER = '/usr/include/linux/ip_vs.h'
 
-/** The names of one enumeration of the header, in order: their place is their number. */
+/** Returns the names of one enumeration of the header, in order: their position is their number. */
 function numbers(text: string, first: string): ReadonlyMap<string, number> {
   const from = text.indexOf(first)
   const names = text.slice(from, text.indexOf('}', from)).match(/\bIPVS_[A-Z0-9_]+/g) ?? []

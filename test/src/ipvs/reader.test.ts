@@ -4,7 +4,7 @@ import { IpvsReader } from '../../../src/ipvs/reader.ts'
 import { conformance } from '../../simulators/ipvs-conformance.ts'
 import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
 
-t.test('the simulator does what a kernel does', (t) => conformance(t, new IpvsSimulator()))
+t.test('the simulator behaves like a kernel', (t) => conformance(t, new IpvsSimulator()))
 
 function filled(): IpvsSimulator {
   const kernel = new IpvsSimulator()
@@ -14,7 +14,7 @@ function filled(): IpvsSimulator {
   return kernel
 }
 
-t.test('a kernel without IPVS is a state, and is looked at again', (t) => {
+t.test('a kernel without IPVS is a state, and is checked again', (t) => {
   const kernel = filled()
   kernel.isLoaded = false
   const reader = new IpvsReader(kernel.channel())
@@ -28,11 +28,11 @@ t.test('a kernel without IPVS is a state, and is looked at again', (t) => {
   kernel.family++
   t.equal(reader.read(), undefined, 'and has another number when it is back')
   kernel.family++
-  t.equal(reader.read(), undefined, 'or was unloaded and loaded unseen')
+  t.equal(reader.read(), undefined, 'or was unloaded and loaded unnoticed')
   t.end()
 })
 
-t.test('while there is none, it is looked for less and less often, but at least every half minute', (t) => {
+t.test('while there is none, it is looked up less and less often, but at least every half minute', (t) => {
   const kernel = filled()
   kernel.isLoaded = false
   let asked = 0
@@ -70,20 +70,20 @@ t.test('the layout changes with the entries and with nothing else', (t) => {
   kernel.ipvsadm('-e', '-t', '192.0.2.7:80', '-r', '10.0.0.1', '-m', '-w', '5')
   t.notOk(next(), 'a weight')
   kernel.ipvsadm('-d', '-t', '192.0.2.7:80', '-r', '10.0.0.2')
-  t.ok(next(), 'a server that is gone')
+  t.ok(next(), 'a removed server')
   kernel.ipvsadm('-A', '-f', '9')
-  t.ok(next(), 'a service that is new')
+  t.ok(next(), 'a new service')
   kernel.ipvsadm('-D', '-f', '9')
   t.ok(next())
   t.notOk(next())
   kernel.refuses = ERRNO.EPERM
   t.match(reader.read(), /CAP_NET_ADMIN/)
   kernel.refuses = undefined
-  t.ok(next(), 'what a failed reading left is nothing to compare with')
+  t.ok(next(), 'the remains of a failed reading are not compared')
   t.end()
 })
 
-t.test('counters above 32 bits, and never those of 32 bits', (t) => {
+t.test('counters beyond 32 bits, and never those of 32 bits', (t) => {
   const kernel = filled()
   const [service] = kernel.table.services
   if (service === undefined) throw new Error('no service')
@@ -106,12 +106,12 @@ t.test('a dump that was interrupted is read again, and given up in the end', (t)
   t.end()
 })
 
-t.test('what an earlier run left in the socket is passed over', (t) => {
+t.test('messages that an earlier run left in the socket are skipped', (t) => {
   const kernel = filled()
   const channel = kernel.channel()
   const one = new IpvsReader(channel)
   t.equal(one.read(), undefined)
-  // Asked, and never read.
+  // Requested, and never read.
   const unread = kernel.channel()
   const other = new IpvsReader({ write: (message) => unread.write(message), read: () => -1 })
   t.match(other.read(), /cut off/)

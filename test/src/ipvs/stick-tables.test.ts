@@ -36,7 +36,7 @@ function fixture(facts: Persistence | undefined) {
   return { tables, commands, words }
 }
 
-t.test('an entry names the client, the service and when it ends', async (test) => {
+t.test('an entry names the client, the service and its expiry', async (test) => {
   const { tables } = fixture({ templates: [template('198.51.100.7', M0, 3723)], moved: [] })
   test.same(await tables.list('fe'), [
     {
@@ -51,13 +51,13 @@ t.test('an entry names the client, the service and when it ends', async (test) =
   test.same(await tables.list('plain'), [], 'without persistence there are none')
 })
 
-t.test('a moved client has its new entry only', async (test) => {
+t.test('a moved client has only its new entry', async (test) => {
   const moved = [{ client: '198.51.100.7/32', from: M0, to: M1 }]
   const { tables } = fixture({ templates: [template('198.51.100.7', M0), template('198.51.100.7', M1)], moved })
   test.match(await tables.list('fe'), [{ mark: M1 }])
 })
 
-t.test('clearing a key moves this client to a mark under which nothing is remembered', async (test) => {
+t.test('clearing a key moves this client to a mark without entries', async (test) => {
   const first = fixture({ templates: [template('198.51.100.7', M0), template('198.51.100.8', M0)], moved: [] })
   await first.tables.clear('fe', '198.51.100.7')
   test.same(first.commands, [`add element inet fulcrum moved4 { 198.51.100.7/32 . ${M0} : ${M1} }`])
@@ -93,21 +93,21 @@ t.test('clearing the table moves every client, a network as one', async (test) =
   ])
 })
 
-t.test('clients that cannot be moved now do not keep the others', async (test) => {
+t.test('clients that cannot be moved now do not block the others', async (test) => {
   const stuck = [M0, M1, M2].map((mark) => template('198.51.100.7', mark))
   const { tables, commands } = fixture({ templates: [...stuck, template('198.51.100.8', M0)], moved: [] })
   test.match(await tables.clear('fe', undefined), { left: 1 })
   test.same(commands, [`add element inet fulcrum moved4 { 198.51.100.8/32 . ${M0} : ${M1} }`])
 })
 
-t.test('many clients go in several calls', async (test) => {
+t.test('many clients are moved in several calls', async (test) => {
   const templates = Array.from({ length: 1_200 }, (_, at) => template(`10.9.${at >> 8}.${at & 255}`, M0))
   const { tables, commands } = fixture({ templates, moved: [] })
   await tables.clear('fe', undefined)
   test.equal(commands.length, 1_200)
 })
 
-t.test('no call is longer than Linux takes, however many clients are forgotten meanwhile', async (test) => {
+t.test('no call is longer than Linux allows, however many clients are cleared meanwhile', async (test) => {
   const moved = Array.from({ length: 3_000 }, (_, at) => ({
     client: `10.9.${at >> 8}.${at & 255}/32`,
     from: M0,

@@ -22,7 +22,7 @@ t.test('entries keep their places while they are the same', (t) => {
   const { ids } = table.dests
   read(table, 3)
   t.equal(table.layout, layout)
-  t.equal(table.dests.ids, ids, 'nothing is made anew')
+  t.equal(table.dests.ids, ids, 'nothing is allocated again')
   read(table, 2)
   t.equal(table.layout, layout + 1)
   read(table, 100)

@@ -12,7 +12,7 @@ import { discardIn, stageIn } from '../../fixtures/entries.ts'
 const ORIGIN = { actor: 'a@b', endpoint: 'test', at: '2026-01-01T00:00:00.000Z' }
 const DONE = { ok: true, done: 0, recorded: 0, warnings: [] } as const
 
-/** A store with one real server; the clock moves a second with each look at the connections. */
+/** A store with one real server; the clock advances a second with each look at the connections. */
 async function fixture(test: Test, connections: readonly (number | undefined)[]) {
   const store = openStore(test)
   const editing = new Editing(store)
@@ -63,7 +63,7 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   return { store, stage, apply, start, resume, state, news, abort, ending, clock, refusals, asked, gone }
 }
 
-t.test('it ends when no connection is left, and says how far it is', async (test) => {
+t.test('it ends when no connection is left, and reports its progress', async (test) => {
   const { stage, apply, start, state, news } = await fixture(test, [4, 3, 1, 0])
   await stage('drained')
   await apply()
@@ -88,7 +88,7 @@ t.test('then=halt takes it out, also when the time is over', async (test) => {
   test.equal(state(), 'halted')
 })
 
-t.test('who may not do it any more when it is time does not do it', async (test) => {
+t.test('an author who has lost the right by then does not carry it out', async (test) => {
   const { store, stage, apply, start, state, asked, gone } = await fixture(test, [0])
   await stage('drained')
   await apply()
@@ -104,7 +104,7 @@ t.test('who may not do it any more when it is time does not do it', async (test)
   ])
 })
 
-t.test('who loses the right while an apply is waited for does not do it either', async (test) => {
+t.test('nor one who loses the right while it waits for an apply', async (test) => {
   const { stage, apply, start, state, gone, refusals } = await fixture(test, [0])
   await stage('drained')
   await apply()
@@ -117,7 +117,7 @@ t.test('who loses the right while an apply is waited for does not do it either',
   test.equal(state(), 'drained')
 })
 
-t.test('without then, connections that are left are no success', async (test) => {
+t.test('without then, remaining connections are no success', async (test) => {
   const { stage, apply, start, state } = await fixture(test, [2])
   await stage('drained')
   await apply()
@@ -125,7 +125,7 @@ t.test('without then, connections that are left are no success', async (test) =>
   test.equal(state(), 'drained')
 })
 
-t.test('what nobody can tell is not taken for nothing', async (test) => {
+t.test('an unknown number does not count as zero', async (test) => {
   const { stage, apply, start } = await fixture(test, [undefined])
   await stage('drained')
   await apply()
@@ -133,7 +133,7 @@ t.test('what nobody can tell is not taken for nothing', async (test) => {
   test.match(await start({ halt: true }), { connections: null, halted: true })
 })
 
-t.test('it waits for the apply, and ends when the drain is taken back', async (test) => {
+t.test('it waits for the apply, and ends when the drain is reverted', async (test) => {
   const { store, stage, apply, start } = await fixture(test, [0])
   await stage('drained')
   const waiting = start({ wait_s: 100 })
@@ -152,24 +152,21 @@ t.test('it waits for the apply, and ends when the drain is taken back', async (t
   await test.rejects(again, { code: 'NOT_FOUND', message: /^The drain of real server r \(r\) was discarded/ })
 })
 
-t.test(
-  'somebody else’s change of the same server stays pending, without the drain that was before it',
-  async (test) => {
-    const { stage, apply, start, state, store } = await fixture(test, [0])
-    await stage('drained')
-    await apply()
-    await stage('drained', { weight: 7 })
-    test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
-    const running = () => configView(store.running).get('realServers', 'r')
-    test.match(running(), { state: 'halted', weight: 100 })
-    test.match(store.changes(), [{ after: { value: { state: 'halted', weight: 7 } } }])
-    await apply()
-    test.match(running(), { state: 'halted', weight: 7 })
-    test.equal(state(), 'halted')
-  },
-)
+t.test('another user’s change of the same server stays pending, without the drain before it', async (test) => {
+  const { stage, apply, start, state, store } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  await stage('drained', { weight: 7 })
+  test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
+  const running = () => configView(store.running).get('realServers', 'r')
+  test.match(running(), { state: 'halted', weight: 100 })
+  test.match(store.changes(), [{ after: { value: { state: 'halted', weight: 7 } } }])
+  await apply()
+  test.match(running(), { state: 'halted', weight: 7 })
+  test.equal(state(), 'halted')
+})
 
-t.test('who wants the server online, or gone, still wants that', async (test) => {
+t.test('a user who wants the server online, or deleted, still wants that', async (test) => {
   const { stage, apply, start, store } = await fixture(test, [0])
   await stage('drained')
   await apply()
@@ -184,24 +181,21 @@ t.test('who wants the server online, or gone, still wants that', async (test) =>
   test.match(store.changes(), [{ before: { value: { state: 'halted' } }, after: undefined }])
 })
 
-t.test(
-  'a refusal, or the end of the daemon, leaves nothing pending; an apply under way is waited for',
-  async (test) => {
-    const { stage, apply, start, resume, state, store, refusals } = await fixture(test, [0])
-    await stage('drained')
-    await apply()
-    await stage('drained', { weight: 7 })
-    refusals.push(new ApiError('CONFIG_INVALID', 'no'))
-    await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'CONFIG_INVALID' })
-    test.match(store.changes(), [{ after: { value: { state: 'drained', weight: 7 } } }], 'as it was before')
-    refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
-    test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
-    test.equal(state(), 'halted')
-    const { revision } = store
-    test.match(await resume({ halt: true, wait_s: 100 }), { halted: true }, 'its own halt is the end of the job')
-    test.equal(store.revision, revision)
-  },
-)
+t.test('a refusal, or the end of the daemon, leaves nothing pending; it waits for a running apply', async (test) => {
+  const { stage, apply, start, resume, state, store, refusals } = await fixture(test, [0])
+  await stage('drained')
+  await apply()
+  await stage('drained', { weight: 7 })
+  refusals.push(new ApiError('CONFIG_INVALID', 'no'))
+  await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'CONFIG_INVALID' })
+  test.match(store.changes(), [{ after: { value: { state: 'drained', weight: 7 } } }], 'as before')
+  refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
+  test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
+  test.equal(state(), 'halted')
+  const { revision } = store
+  test.match(await resume({ halt: true, wait_s: 100 }), { halted: true }, 'its own halt ends the job')
+  test.equal(store.revision, revision)
+})
 
 t.test('it can be cancelled while it waits', async (test) => {
   const { stage, apply, start, abort, news } = await fixture(test, [5])
@@ -214,7 +208,7 @@ t.test('it can be cancelled while it waits', async (test) => {
   await test.rejects(waiting, { name: 'AbortError' })
 })
 
-t.test('a start of the daemon goes on with what is left of the wait', async (test) => {
+t.test('a start of the daemon continues the rest of the wait', async (test) => {
   const { stage, apply, start, resume, news, ending, clock } = await fixture(test, [5])
   await stage('drained')
   await apply()
@@ -222,7 +216,7 @@ t.test('a start of the daemon goes on with what is left of the wait', async (tes
   const waiting = start({ wait_s: 60 })
   await new Promise((resolve) => setTimeout(resolve, 50))
   ending.abort()
-  await test.rejects(waiting, { name: 'AbortError' }, 'what only waits does not go on after its end')
+  await test.rejects(waiting, { name: 'AbortError' }, 'a waiting job does not continue after the end of the daemon')
   const memory = news.map((one) => one.memory).find((one) => one !== undefined)
   test.match(memory, { ripId: 'r', wait_s: 60, until_ms: began_ms + 60_000 })
   clock.advance(58_000)

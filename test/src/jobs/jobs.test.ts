@@ -12,7 +12,7 @@ function fixture(test: Test) {
   const events = new Events(store.events, clock, silentLog)
   const told: unknown[] = []
   const open = () => new Jobs(store.jobs, events, clock, silentLog)
-  /** Resolves when the job's end was told, which is after it is on the disk. */
+  /** Resolves when the job's end was reported, which is after it is on the disk. */
   const ended = (id: string) =>
     new Promise<void>((resolve) => {
       events.subscribe(({ data }) => {
@@ -31,7 +31,7 @@ const kindOf = (work: JobKind<string>['work'], more: Partial<JobKind<string>> = 
   ...more,
 })
 
-t.test('a job is there when its id is answered, and its result when it ended', async (test) => {
+t.test('a job exists when its id is answered, and has its result when it ended', async (test) => {
   const { open, ended, told } = fixture(test)
   const jobs = open()
   let go = () => undefined as void
@@ -46,8 +46,8 @@ t.test('a job is there when its id is answered, and its result when it ended', a
     'a@b',
   )
   test.match(jobs.get(id), { state: 'running', progress: 40, step: 'half of it', by: 'a@b', endedAt: null })
-  test.equal(jobs.get(id).log[1]?.length, 500, 'long lines are cut')
-  test.notOk('memory' in jobs.get(id), 'what the work needs to know is nobody else’s')
+  test.equal(jobs.get(id).log[1]?.length, 500, 'long lines are truncated')
+  test.notOk('memory' in jobs.get(id), 'internal data of the work is not shown')
   const end = ended(id)
   go()
   await end
@@ -66,7 +66,7 @@ t.test('jobs of one group exclude each other', async (test) => {
   test.ok(await jobs.start({ ...forever, group: 'other' }, '', 'a@b'), 'another group is free')
 })
 
-t.test('a failure keeps its code; a defect tells nothing but where to look', async (test) => {
+t.test('a failure keeps its code; a defect only says where to look', async (test) => {
   const { open, ended } = fixture(test)
   const jobs = open()
   const refused = await jobs.start(
@@ -86,7 +86,7 @@ t.test('a failure keeps its code; a defect tells nothing but where to look', asy
   test.notMatch(JSON.stringify(jobs.get(broken)), /secret detail/)
 })
 
-t.test('a job is cancelled only while it says so', async (test) => {
+t.test('a job is cancelled only while it allows that', async (test) => {
   const { open, ended } = fixture(test)
   const jobs = open()
   const work: JobKind<string>['work'] = (job) =>
@@ -109,7 +109,7 @@ t.test('a job is cancelled only while it says so', async (test) => {
   await refuses(test, 'NOT_SUPPORTED', () => jobs.cancel(stubborn))
 })
 
-t.test('a restart of the daemon loses no job: it is taken up, or has failed and says so', async (test) => {
+t.test('a restart of the daemon loses no job: it is resumed, or has failed and says so', async (test) => {
   const { open, ended } = fixture(test)
   const kind = kindOf(() => new Promise(() => undefined), { resume: async (_, memory) => ({ resumed: memory }) })
   const before = open()
@@ -123,7 +123,7 @@ t.test('a restart of the daemon loses no job: it is taken up, or has failed and 
   test.match(after.get(lost), { state: 'failed', problem: { message: /daemon ended/ } })
 })
 
-t.test('what a job loses because the daemon ends is no failure of it: the next start takes it up', async (test) => {
+t.test('work lost by the end of the daemon is no failure: the next start resumes it', async (test) => {
   const { open, ended } = fixture(test)
   let lose: (error: Error) => void = () => undefined
   const lost = new Promise<never>((_, reject) => (lose = reject))
@@ -141,7 +141,7 @@ t.test('what a job loses because the daemon ends is no failure of it: the next s
   test.match(after.get(id), { state: 'succeeded', result: 'done' })
 })
 
-t.test('the newest are kept, and what runs is', async (test) => {
+t.test('the newest are kept, and all running ones', async (test) => {
   const { open, store } = fixture(test)
   const jobs = open()
   const stays = await jobs.start(
@@ -183,7 +183,7 @@ t.test('a job that was started before the machine was ready is not done twice', 
   test.match(jobs.get(id), { state: 'succeeded', result: 1, problem: null })
 })
 
-t.test('what was taken back is no failure', async (test) => {
+t.test('a reverted job is no failure', async (test) => {
   const { open, ended } = fixture(test)
   const jobs = open()
   const kind = kindOf(async () => {
@@ -195,7 +195,7 @@ t.test('what was taken back is no failure', async (test) => {
   test.match(jobs.get(id), { state: 'cancelled', problem: { code: 'NOT_FOUND', message: 'it was taken back' } })
 })
 
-t.test('work hears of the end of the daemon, and the next start knows what it remembered', async (test) => {
+t.test('work is told of the end of the daemon, and the next start has its notes', async (test) => {
   const { open, ended, clock } = fixture(test)
   const jobs = open()
   let hasEnded = false
@@ -207,7 +207,7 @@ t.test('work hears of the end of the daemon, and the next start knows what it re
     throw job.ending.reason
   }
   const id = await jobs.start(kindOf(work), 'first', 'a@b')
-  // What is reported is stored in order, so this is on the disk behind it.
+  // Reports are stored in order, so this is on the disk afterwards.
   await new Promise((resolve) => setTimeout(resolve, 50))
   await jobs.close()
   await new Promise((resolve) => setImmediate(resolve))

@@ -20,7 +20,7 @@ async function serve(test: Test, answer: RequestListener) {
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
 }
 
-t.test('what answers a ping is there, and what does not says why', async (test) => {
+t.test('an answer to a ping counts as present, and otherwise the reason is given', async (test) => {
   const place = await serve(test, (request, response) => {
     response.writeHead(request.url === '/api/v1/ping' ? 200 : 404).end()
   })

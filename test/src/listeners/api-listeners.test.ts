@@ -108,7 +108,7 @@ t.test('a new port answers before the old one closes; requests in flight are ans
   const next = await freePort()
   const change = await listeners.enact(state.running, viewOf(stored(next)))
   test.equal(listeners.port, next)
-  test.equal(await get(LOOPBACK, next, agent), 200, 'the new place answers')
+  test.equal(await get(LOOPBACK, next, agent), 200, 'the new address answers')
   test.equal(await get(LOOPBACK, port, agent), 200, 'and the old one still does')
   change?.keep()
   for (const release of held) release()
@@ -116,7 +116,7 @@ t.test('a new port answers before the old one closes; requests in flight are ans
   await test.rejects(get(LOOPBACK, port, new Agent()), { code: 'ECONNREFUSED' })
 })
 
-t.test('who asks between one and the next is told to come again, and stays connected', async (test) => {
+t.test('a request between the two is told to retry, and stays connected', async (test) => {
   const place = { host: LOOPBACK, port: await freePort() }
   const { listeners, state, held, port, folder } = await fixture(test, {}, LOOPBACK, undefined, place)
   const agent = new Agent({ keepAlive: true, maxSockets: 2 })
@@ -129,7 +129,7 @@ t.test('who asks between one and the next is told to come again, and stays conne
   test.equal(await get(LOOPBACK, port, agent), 503)
   test.equal(await statusOf(place), 503)
   test.equal(await fetchSocket(join(folder, 'api.sock')), 503)
-  test.notOk(hasRested, 'what was asked before is answered first')
+  test.notOk(hasRested, 'earlier requests are answered first')
   for (const release of held) release()
   test.equal(await inFlight, 200)
   await rested
@@ -149,11 +149,11 @@ t.test('who asks between one and the next is told to come again, and stays conne
   test.equal(await get(LOOPBACK, other, agent), 200, 'it can still move')
 })
 
-t.test('a place for figures: nothing but them, and no frontend may take its port', async (test) => {
+t.test('an address for metrics: nothing but them, and no frontend may take its port', async (test) => {
   const place = { host: LOOPBACK, port: await freePort() }
   const { listeners, state } = await fixture(test, {}, LOOPBACK, undefined, place)
   test.match((await fetchOnce(place.port)).text, /figures/)
-  test.equal(listeners.all.length, 1, 'it is no place of the API')
+  test.equal(listeners.all.length, 1, 'it is not an address of the API')
   const taken = viewOf({ l7Frontends: [{ ...frontend('f', null), ip: LOOPBACK, ports: String(place.port) }] })
   test.match(await listeners.verify(state.running, taken), [
     { section: 'l7Frontends', id: 'f', field: 'ports', message: /the one of the metrics/ },
@@ -162,7 +162,7 @@ t.test('a place for figures: nothing but them, and no frontend may take its port
   await test.rejects(fetchOnce(place.port))
 })
 
-t.test('a place for figures whose address comes later', async (test) => {
+t.test('an address for metrics that is added later', async (test) => {
   const holder = createServer().listen(0, LOOPBACK)
   await once(holder, 'listening')
   const { port } = Object(holder.address()) as { port: number }
@@ -173,7 +173,7 @@ t.test('a place for figures whose address comes later', async (test) => {
   test.match((await fetchOnce(port)).text, /figures/)
 })
 
-t.test('an address that is not there reverts: the old place stays, nothing else is open', async (test) => {
+t.test('a missing address reverts: the old one stays, no other is open', async (test) => {
   const { listeners, state, port } = await fixture(test)
   await test.rejects(listeners.enact(state.running, viewOf(stored(await freePort(), 'away'))), /not on this machine/)
   test.equal(listeners.port, port)
@@ -185,7 +185,7 @@ t.test('an address that is not there reverts: the old place stays, nothing else 
   await test.rejects(listeners.enact(state.running, viewOf(stored(strangers))), /in use/)
 })
 
-t.test('what is taken back was never more than a second place', async (test) => {
+t.test('a reverted address was only ever a second one', async (test) => {
   const { listeners, state, port } = await fixture(test)
   const next = await freePort()
   const change = await listeners.enact(state.running, viewOf(stored(next, 'two')))
@@ -193,7 +193,7 @@ t.test('what is taken back was never more than a second place', async (test) => 
   test.equal(listeners.port, port)
   await test.rejects(get('127.0.0.2', next, new Agent()), { code: 'ECONNREFUSED' })
   test.equal(await get(LOOPBACK, port, new Agent()), 200)
-  test.equal(await listeners.enact(state.running, state.running), undefined, 'the same place is nothing to do')
+  test.equal(await listeners.enact(state.running, state.running), undefined, 'the same address needs nothing')
 })
 
 t.test('from every address to one of them on the same port, under requests: none fails', async (test) => {
@@ -220,7 +220,7 @@ t.test('from every address to one of them on the same port, under requests: none
 })
 
 t.test(
-  'a start on a stored place; one that cannot be had falls back to the command line and is tried again',
+  'a start on a stored address; one that cannot be opened falls back to the command line and is retried',
   async (test) => {
     const next = await freePort()
     const there = await fixture(test, stored(next, 'two'))
@@ -236,16 +236,16 @@ t.test(
   },
 )
 
-t.test('a new place that does not answer well is given up before the old one closes', async (test) => {
+t.test('a new address that does not answer properly is given up before the old one closes', async (test) => {
   const { listeners, state, port } = await fixture(test)
   const next = await freePort()
   state.status = 500
   await test.rejects(listeners.enact(state.running, viewOf(stored(next))), /answers 500/)
   await test.rejects(get(LOOPBACK, next, new Agent()), { code: 'ECONNREFUSED' })
-  test.equal(await get(LOOPBACK, port, new Agent()), 500, 'the old place is still there')
+  test.equal(await get(LOOPBACK, port, new Agent()), 500, 'the old address is still open')
 })
 
-t.test('a place that cannot be had is a problem of its field, before anything changes', async (test) => {
+t.test('an address that cannot be opened is a problem of its field, before anything changes', async (test) => {
   const { listeners, state, port } = await fixture(test)
   const taken = createServer().listen(0, LOOPBACK)
   await once(taken, 'listening')
@@ -261,7 +261,7 @@ t.test('a place that cannot be had is a problem of its field, before anything ch
   test.match(await listeners.verify(state.running, viewOf(inTheWay)), [{ section: 'l7Frontends', id: 'f' }])
 })
 
-t.test('neither the stored place nor the one of the command line can be had: it starts all the same', async (test) => {
+t.test('neither the stored address nor that of the command line can be opened: it still starts', async (test) => {
   const taken = createServer().listen(0, LOOPBACK)
   await once(taken, 'listening')
   test.teardown(() => taken.close())
@@ -272,14 +272,14 @@ t.test('neither the stored place nor the one of the command line can be had: it 
   const later = await freePort()
   state.running = viewOf(stored(later, 'two'))
   await listeners.settle()
-  test.equal(await get('127.0.0.2', later, new Agent()), 200, 'and goes where it should when it can')
+  test.equal(await get('127.0.0.2', later, new Agent()), 200, 'and moves to the right one when it can')
 })
 
-t.test('who is connected to an address that the API leaves', async (test) => {
+t.test('clients connected to an address that the API leaves', async (test) => {
   const { listeners, state, port } = await fixture(test)
   const moved = viewOf(stored(port, 'two'))
   test.ok(listeners.leaves(state.running, moved, '192.0.2.10'))
-  test.notOk(listeners.leaves(state.running, moved, '127.0.0.2'), 'it is where the API goes')
+  test.notOk(listeners.leaves(state.running, moved, '127.0.0.2'), 'it is the new address')
   test.notOk(listeners.leaves(state.running, viewOf(stored(1)), '192.0.2.10'), 'another port is no other address')
 })
 
@@ -290,7 +290,7 @@ t.test('a port that the system chose stays', async (test) => {
   test.equal(listeners.port, port)
 })
 
-/** Fingerprint of what is shown to a new connection. */
+/** Returns the fingerprint of the certificate for a new connection. */
 function shown(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: LOOPBACK, port, rejectUnauthorized: false }, () => {
@@ -302,7 +302,7 @@ function shown(port: number): Promise<string> {
 }
 
 t.test(
-  'another certificate is shown from the next connection on; no request fails, no connection ends',
+  'another certificate is presented from the next connection on; no request fails, no connection ends',
   async (test) => {
     const { listeners, state, port } = await fixture(test)
     const own = await shown(port)
@@ -335,28 +335,25 @@ t.test(
     test.same(failures, [])
     test.ok(served > 0, `${served} requests`)
     test.equal(await get(LOOPBACK, port, kept), 200)
-    test.equal(Object.values(kept.freeSockets)[0]?.[0], socket, 'the connection from before is still the same')
+    test.equal(Object.values(kept.freeSockets)[0]?.[0], socket, 'the earlier connection is still the same')
   },
 )
 
-t.test(
-  'a certificate that is taken back is not shown any more; one that cannot be shown changes nothing',
-  async (test) => {
-    const { listeners, state, port } = await fixture(test)
-    const own = await shown(port)
-    const certificate = await certificateRecord(test, 'one')
-    const showing = (record: typeof certificate) => viewOf({ ...stored(port, '', 'one'), certificates: [record] })
-    const change = await listeners.enact(state.running, showing(certificate))
-    test.equal(await shown(port), certificate.facts.fingerprint)
-    change?.takeBack()
-    test.equal(await shown(port), own)
-    const other = await certificateRecord(test, 'two')
-    await test.rejects(listeners.enact(state.running, showing({ ...certificate, privateKey: other.privateKey })))
-    test.equal(await shown(port), own)
-  },
-)
+t.test('a reverted certificate is no longer presented; an invalid one changes nothing', async (test) => {
+  const { listeners, state, port } = await fixture(test)
+  const own = await shown(port)
+  const certificate = await certificateRecord(test, 'one')
+  const showing = (record: typeof certificate) => viewOf({ ...stored(port, '', 'one'), certificates: [record] })
+  const change = await listeners.enact(state.running, showing(certificate))
+  test.equal(await shown(port), certificate.facts.fingerprint)
+  change?.takeBack()
+  test.equal(await shown(port), own)
+  const other = await certificateRecord(test, 'two')
+  await test.rejects(listeners.enact(state.running, showing({ ...certificate, privateKey: other.privateKey })))
+  test.equal(await shown(port), own)
+})
 
-t.test('a start shows the stored certificate, and its own when that is none', async (test) => {
+t.test('a start presents the stored certificate, and its own when that is invalid', async (test) => {
   const certificate = await certificateRecord(test, 'one')
   const records = (port: number, record: typeof certificate) => ({ ...stored(port, '', 'one'), certificates: [record] })
   const first = await freePort()
@@ -367,7 +364,7 @@ t.test('a start shows the stored certificate, and its own when that is none', as
   test.not(await shown(second), certificate.facts.fingerprint)
 })
 
-t.test('the own socket is of one daemon; without it the API is there all the same', async (test) => {
+t.test('the local socket belongs to one daemon; without it the API is available all the same', async (test) => {
   const { listeners, folder } = await fixture(test)
   const socketPath = join(folder, 'api.sock')
   const ask = () => fetchSocket(socketPath)
@@ -376,7 +373,7 @@ t.test('the own socket is of one daemon; without it the API is there all the sam
   const other = await fixture(test, {}, '127.0.0.2', undefined, undefined, { localSocket: socketPath, lines })
   test.match(lines.join(), /another process listens on/)
   await other.listeners.close()
-  test.equal(await ask(), 200, 'the other one has not taken it away')
+  test.equal(await ask(), 200, 'the other one has not removed it')
   const long = join(folder, 'x'.repeat(120))
   await fixture(test, {}, '127.0.0.3', undefined, undefined, { localSocket: long, lines })
   test.match(lines.join(), /that of a socket at most 107/)

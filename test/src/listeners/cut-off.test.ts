@@ -55,28 +55,32 @@ const verdict = (
     api: { port: 9443 },
   })(viewOf(before), viewOf(after), client)
 
-t.test('the address the client is connected to', async (test) => {
+t.test('the address to which the client is connected', async (test) => {
   test.match(await verdict(base, { ipGroups: [group] }), /192\.0\.2\.10, which you are connected to/)
   test.equal(await verdict({ ...base, staticIps: [address('192.0.2.11')] }, { ipGroups: [group] }), undefined)
 })
 
-t.test('the route the client is reached by, and narrower ones', async (test) => {
+t.test('the route to the client, and narrower ones', async (test) => {
   const with_ = (more: Partial<IpRoute>): Records => ({ ...base, ipRoutes: [route(more)] })
   const everything = with_({ type: 'default' })
   test.match(await verdict(everything, base), /would change \(0\.0\.0\.0\/0\)/)
   test.match(await verdict(base, with_({ destination: '198.51.100.0/24' })), /198\.51\.100\.0\/24/)
   test.match(await verdict(base, with_({ type: 'blackhole', viaIp: '', destination: CLIENT })), /would change/)
-  test.equal(await verdict(base, with_({ destination: '203.0.113.0/24' })), undefined, 'somebody else’s network')
+  test.equal(await verdict(base, with_({ destination: '203.0.113.0/24' })), undefined, 'another network')
   const near = [{ local: '192.0.2.10', destination: '198.51.100.0/24' }]
   test.equal(await verdict(everything, base, CLIENT, near), undefined, 'a narrower route is used')
 })
 
-t.test('a policy counts for the source it is for', async (test) => {
+t.test('a policy applies to its source', async (test) => {
   const policy = (more: Partial<IpRoute>): Records => ({ ...base, ipRoutes: [route({ type: 'policy', ...more })] })
   test.match(await verdict(base, policy({ source: '192.0.2.10' })), /would change/)
   test.equal(await verdict(base, policy({ source: '192.0.2.99' })), undefined)
   const near = [{ local: '192.0.2.10', destination: '198.51.100.0/24' }]
-  test.equal(await verdict(base, policy({ source: '192.0.2.10' }), CLIENT, near), undefined, 'connected networks win')
+  test.equal(
+    await verdict(base, policy({ source: '192.0.2.10' }), CLIENT, near),
+    undefined,
+    'connected networks take precedence',
+  )
   const narrow = policy({ source: '192.0.2.10', destination: '198.51.0.0/16' })
   test.match(await verdict(base, narrow, CLIENT, near), /would change/, 'but not over a rule for a destination')
 })
@@ -100,7 +104,7 @@ t.test('a group that loses its subnet, and with it the client', async (test) => 
 
 const elsewhere: IpGroup = { ...group, id: 'h', assignedInterfaces: [{ nodeId: 'n', interfaceId: 'j' }] }
 
-t.test('a narrower network on another interface takes the client over', async (test) => {
+t.test('a narrower network on another interface takes over the client', async (test) => {
   const narrow = { ...elsewhere, networkIp: '192.0.2.192', networkMask: 26 }
   const after = {
     ipGroups: [group, narrow],
@@ -109,7 +113,7 @@ t.test('a narrower network on another interface takes the client over', async (t
   test.match(await near(base, after), /would change \(192\.0\.2\.192\/26\)/)
 })
 
-t.test('another address goes whose network carries the answers', async (test) => {
+t.test('another address is removed whose network carries the answers', async (test) => {
   const other = { ...elsewhere, networkIp: '203.0.113.0' }
   const before = {
     ipGroups: [group, other],
@@ -124,14 +128,14 @@ t.test('another address goes whose network carries the answers', async (test) =>
   test.equal(await verdict(before, base, CLIENT, [ADMIN_SIDE], links), undefined, 'it is not')
   const ours = [route({ type: 'default', viaIp: '203.0.113.1' })]
   const waiting = await verdict({ ...before, ipRoutes: ours }, { ...base, ipRoutes: ours }, CLIENT, [ADMIN_SIDE], links)
-  test.match(waiting, /would change \(0\.0\.0\.0\/0\)/, 'a route of ours then waits')
+  test.match(waiting, /would change \(0\.0\.0\.0\/0\)/, 'then one of our routes is pending')
 })
 
 t.test('a network that stays connected on its interface is no change', async (test) => {
   const two = { ...base, staticIps: [address('192.0.2.10'), address('192.0.2.11')] }
   const both = [link('i', '192.0.2.10/24', '192.0.2.11/24')]
   test.equal(await near(base, two), undefined, 'a second address')
-  test.equal(await near(two, base, both), undefined, 'and away with it')
+  test.equal(await near(two, base, both), undefined, 'and its removal')
   test.equal(
     await near({}, base, [link('i', '192.0.2.9/24')], { ...CONNECTED, local: '192.0.2.9' }),
     undefined,
@@ -141,17 +145,17 @@ t.test('a network that stays connected on its interface is no change', async (te
     ...CONNECTED,
     local: '192.0.2.9',
   })
-  test.equal(away, undefined, 'the last of ours beside one that was found')
+  test.equal(away, undefined, 'the last of ours beside a foreign one')
 })
 
-t.test('a client on this machine is never cut off, nor one of whom nothing is known', async (test) => {
+t.test('a client on this machine, or an unknown one, is never cut off', async (test) => {
   const after = { ipGroups: [group] }
   test.equal(await verdict(base, after, '127.0.0.1', [{ local: '127.0.0.1', destination: '127.0.0.0/8' }]), undefined)
   test.equal(await verdict(base, after, '192.0.2.10'), undefined)
   test.equal(await verdict(base, after, CLIENT, []), undefined)
 })
 
-t.test('a change of names asks nobody', async (test) => {
+t.test('a change of names looks up nothing', async (test) => {
   const guard = cutOffGuard({
     nodeId: 'n',
     facts: {

@@ -8,13 +8,13 @@ const guard = (local: string, isLeaving: boolean) =>
     { connections: async () => [{ local, destination: '0.0.0.0/0' }] },
   )(viewOf({}), viewOf({}), '::ffff:198.51.100.7')
 
-t.test('a client whose address the API leaves is told', async (test) => {
+t.test('a client whose address the API leaves is warned', async (test) => {
   test.match(await guard('192.0.2.10', true), /no longer listen on 192\.0\.2\.10/)
   test.equal(await guard('192.0.2.10', false), undefined)
   test.equal(await guard('198.51.100.7', true), undefined, 'a client on this machine')
 })
 
-t.test('an apply that leaves the API where it is looks up nobody', async (test) => {
+t.test('an apply that leaves the API in place looks up nothing', async (test) => {
   const asking = leftBehindGuard(
     { port: 9443, leaves: () => false },
     { connections: () => Promise.reject(new Error('asked')) },

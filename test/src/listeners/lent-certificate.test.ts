@@ -8,7 +8,7 @@ import { viewOf } from '../../fixtures/view.ts'
 
 const settings = { id: 'n', apiPort: 9443, ipId: '', sshEnabled: true, sshPort: 22 }
 
-t.test('the certificate that the user interface names; its own without one', async (test) => {
+t.test('the certificate of the user interface; its own without one', async (test) => {
   const certificate = await certificateRecord(test, 'one')
   const view = (SSLCertificate: string) =>
     viewOf({ userInterfaces: [{ ...settings, SSLCertificate }], certificates: [certificate] })
@@ -18,7 +18,7 @@ t.test('the certificate that the user interface names; its own without one', asy
   test.equal(chosenCertificate(viewOf({}), 'n'), undefined)
 })
 
-t.test('files are lent to root alone and are gone afterwards, also when their use fails', async (test) => {
+t.test('files are lent to root alone and are deleted afterwards, also when their use fails', async (test) => {
   const folder = temporaryFolder(test, 'lent')
   const certificate = await certificateRecord(test, 'one')
   const seen = await asFiles(certificate, folder, ({ keyFile, certificateFile }) => {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { apiCertificate, ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('a self-signed certificate is made once and fits its key', async (test) => {
+t.test('a self-signed certificate is generated once and matches its key', async (test) => {
   const folder = temporaryFolder(test, 'tls')
   const files = await ensureCertificate(folder, ['127.0.0.1', '::1'])
   const certificate = new X509Certificate(readFileSync(files.certificateFile))

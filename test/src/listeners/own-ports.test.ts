@@ -14,7 +14,7 @@ const fields = (ip: string, ports: string, sshEnabled = true, places = [API]) =>
     places,
   ).map(({ id, field, message }) => `${id}.${field}: ${message}`)
 
-t.test('two places overlap on one port, when the address is the same or every one', async (test) => {
+t.test('two listeners overlap on one port, when the address is the same or every one', async (test) => {
   test.ok(overlap({ host: '0.0.0.0', port: 1 }, { host: '192.0.2.1', port: 1 }))
   test.ok(overlap({ host: '2001:DB8::1', port: 1 }, { host: '2001:db8:0::1', port: 1 }))
   test.notOk(overlap({ host: '0.0.0.0', port: 1 }, { host: '0.0.0.0', port: 2 }))
@@ -31,12 +31,12 @@ t.test('a frontend may not take a port of the API or of sshd', async (test) => {
   test.equal(fields('0.0.0.0', '9443', true, elsewhere).length, 1)
 })
 
-t.test('a frontend that is off takes nothing', async (test) => {
+t.test('a frontend that is off uses no port', async (test) => {
   const view = viewOf({ l7Frontends: [frontend('f', null, { ports: '9443', enabled: false })] })
   test.same(portProblems(view, 'n', [API]), [])
 })
 
-t.test('nor may what is balanced, nor the port that its answers come from', async (test) => {
+t.test('nor may a Layer 4 frontend, or the port of its answers', async (test) => {
   const balanced = (ports: string, real: number, persistTimeout: number) =>
     portProblems(
       viewOf({
@@ -49,6 +49,6 @@ t.test('nor may what is balanced, nor the port that its answers come from', asyn
     ).map(({ section, id, field }) => `${section} ${id} ${field}`)
   test.same(balanced('9443', 80, 0), ['l4Frontends l4 ports'])
   test.same(balanced('8085', 9443, 60), ['l4Frontends l4 ports'])
-  test.same(balanced('8085', 9443, 0), [], 'the kernel translates itself')
+  test.same(balanced('8085', 9443, 0), [], 'the kernel translates on its own')
   test.same(balanced('8085', 80, 60), [])
 })

@@ -46,7 +46,7 @@ async function site(test: Test, logs: LogSetting) {
   return { port, records, begin }
 }
 
-t.test('lines of a real HAProxy are followed and found, and who needs no thread has none', async (test) => {
+t.test('lines of a real HAProxy are followed and found, and unused nodes have no thread', async (test) => {
   const { port, records, begin } = await site(test, { enabled: true })
   const logs = begin({ running: viewOf(records), runningVersion: () => 1, onServer: () => undefined })
   let [followed, stop] = ['', () => {}]
@@ -61,7 +61,7 @@ t.test('lines of a real HAProxy are followed and found, and who needs no thread 
   await told
   stop()
   await logs.capture()
-  test.pass('a capture ends')
+  test.pass('the end of a capture')
   test.match(followed, /event: line\ndata: \{.*"path":"\/wanted\?token=\*\*"/)
   test.notMatch(followed, /other/)
   const { lines, next } = await logs.search({ limit: 10 })
@@ -69,7 +69,7 @@ t.test('lines of a real HAProxy are followed and found, and who needs no thread 
   test.match(await logs.top({ limit: 1 }), { lines: 2, status: [{ status: 200, count: 2 }] })
 })
 
-t.test('lines go to the syslog server that runs now, and it is told when it is not reached', async (test) => {
+t.test('lines are sent to the current syslog server, and an unreachable one is reported', async (test) => {
   const { port, records, begin } = await site(test, { enabled: true, target: 'both' })
   const server = createCollector()
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -103,7 +103,7 @@ t.test('lines go to the syslog server that runs now, and it is told when it is n
   test.match([told, await logs.search({ limit: 10 })], [[false, true], { lines: [{ path: '/a' }], losses }])
 })
 
-t.test('a thread that fails again and again is started after pauses that grow', async (test) => {
+t.test('a thread that fails repeatedly is restarted after growing pauses', async (test) => {
   const stateFolder = join(temporaryFolder(test, 'logs'), 'file')
   writeFileSync(stateFolder, 'no folder')
   const source = { masterSocket: '/nowhere/m', statsSocket: '/nowhere/s', ring: 'r' }

@@ -21,7 +21,7 @@ const records = {
   certificates: [{ id: 'c', name: 'client', chain: 'CHAIN', privateKey: 'KEY', facts: FACTS }],
 }
 
-t.test('the log thread is told of the server, what it is known by, and the names of records', async (test) => {
+t.test('the log thread gets the server, its credentials, and the names of records', async (test) => {
   const server = { id: 'cluster', ...NO_SYSLOG_SERVER, host: 'collector.test', caCertificate: 'CA', certificateId: 'c' }
   const { address, names } = forwardingOf(viewOf({ ...records, syslogServers: [server] }))
   const tls = { ca: 'CA', own: { cert: 'CHAIN', key: 'KEY' } }
@@ -39,7 +39,7 @@ t.test('the log thread is told of the server, what it is known by, and the names
   test.strictSame(forwardingOf(viewOf({ syslogServers: [simple] })).address?.tls, { ca: undefined, own: undefined })
 })
 
-t.test('without a server nobody needs names', async (test) => {
+t.test('without a server no names are needed', async (test) => {
   const { address, names } = forwardingOf(viewOf(records))
   test.strictSame([address, names.l7Frontends.size], [undefined, 0])
 })

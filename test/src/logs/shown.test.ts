@@ -15,7 +15,7 @@ const running = viewOf({
   ],
 })
 
-t.test('a query in the words of the store', async (test) => {
+t.test('a query in the terms of the store', async (test) => {
   const filter = (query: LogQuery) => filterOf(query, running)
   test.match(filter({ start: 1, end: 2, source: '::1' }), { from_ms: 1_000, to_ms: 2_000, source: '::1' })
   test.strictSame(filter({ status: '5xx' }).statuses, { from: 500, to: 599 })
@@ -23,7 +23,7 @@ t.test('a query in the words of the store', async (test) => {
   test.strictSame(filter({ status: '500-503' }).statuses, { from: 500, to: 503 })
 })
 
-t.test('records are asked for by id or by name, and lines of one that is gone by its id', async (test) => {
+t.test('records are searched by id or by name, and lines of a deleted one by its id', async (test) => {
   for (const [said, frontendId] of [
     ['shop', 'shop'],
     ['the SHOP', 'shop'],
@@ -41,7 +41,7 @@ t.test('records are asked for by id or by name, and lines of one that is gone by
   }
 })
 
-t.test('what no line can fit is refused, all of it at once', async (test) => {
+t.test('a query that no line can match is refused, with all reasons at once', async (test) => {
   const wrong = { start: 5, end: 1, frontendId: 'nope', server: 'TWICE' }
   const { code, details } = await refusalOf(() => filterOf(wrong, running))
   test.equal(code, 'INVALID_QUERY')
@@ -53,7 +53,7 @@ t.test('what no line can fit is refused, all of it at once', async (test) => {
   test.ok(filterOf({ start: 5, end: 5 }, running))
 })
 
-t.test('where a page begins can only be what was answered', async (test) => {
+t.test('a page can only begin where an answer said', async (test) => {
   test.strictSame(cursorOf(cursorText({ segment: 12, index: 7 })), { segment: 12, index: 7 })
   for (const wrong of ['x', '', cursorText({ segment: 1, index: -1 })]) {
     const { code, details } = await refusalOf(() => cursorOf(wrong))
@@ -61,7 +61,7 @@ t.test('where a page begins can only be what was answered', async (test) => {
   }
 })
 
-t.test('a line has the names of its records, and null for what was not measured', async (test) => {
+t.test('a line has the names of its records, and null for unmeasured values', async (test) => {
   const row = logRow({ backend: '', server: '', connect_ms: -1, headers: '{"X-A":"y"}' })
   test.match(shownLine({ segment: 3, index: 4, row }, running), {
     id: '3-4',

@@ -22,7 +22,7 @@ t.test('in trial everything is in the state folder, closed to others, and packag
   for (const { path } of files) test.ok(path.startsWith(`${state}/`), path)
 })
 
-t.test('an appliance uses the service of Debian and makes nothing', async (test) => {
+t.test("an appliance uses Debian's service and creates nothing", async (test) => {
   const state = temporaryFolder(test, 'm')
   const machine = createMachine(testSettings(state, { profile: 'appliance' }))
   test.teardown(() => machine.close())
@@ -49,26 +49,26 @@ t.test('an observer renders nothing and carries nothing out', async (test) => {
   await machine.close()
 })
 
-t.test('a state folder whose sockets would have too long a name is refused with what would fit', async (test) => {
+t.test('a state folder with too long names of sockets is refused with the maximum length', async (test) => {
   const base = temporaryFolder(test, 'm')
   const long = join(base, 'x'.repeat(100))
   let spare = 0
   try {
     createMachine(testSettings(long))
-    test.fail('it was taken')
+    test.fail('it was accepted')
   } catch (error) {
     test.ok(error instanceof SettingsError)
     spare = Number(/at most (\d+) characters/.exec(String(error))?.[1])
   }
-  test.notOk(existsSync(long), 'nothing was made')
+  test.notOk(existsSync(long), 'nothing was created')
   const longest = long.slice(0, spare)
   const machine = createMachine(testSettings(longest))
   test.teardown(() => machine.close())
-  test.ok(existsSync(join(longest, 'haproxy')), 'the length it names is taken')
+  test.ok(existsSync(join(longest, 'haproxy')), 'the maximum length is accepted')
   test.throws(() => createMachine(testSettings(long.slice(0, spare + 1))), { message: /too long/ })
 })
 
-t.test('plans go to the host of the profile', async (test) => {
+t.test('plans are carried out by the host of the profile', async (test) => {
   const state = temporaryFolder(test, 'm')
   const machine = createMachine(testSettings(state))
   test.teardown(() => machine.close())
@@ -78,7 +78,7 @@ t.test('plans go to the host of the profile', async (test) => {
   test.match(await machine.executor.execute([write]), { ok: true, done: 1, recorded: 0, warnings: [] })
   test.equal(statSync(path).mode & 0o777, 0o600)
   test.match(await machine.executor.check([{ ...write, path: `${path}2` }]), { ok: true })
-  test.notOk(existsSync(`${path}2`), 'a check does nothing but check')
+  test.notOk(existsSync(`${path}2`), 'a check only checks')
   await machine.stopSupervised()
   test.pass('there is nothing to stop')
 })

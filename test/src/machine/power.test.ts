@@ -13,7 +13,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
 import { until } from '../../system/api-client.ts'
 
-/** A machine that really goes down is in test/system/power.test.ts. */
+/** test/system/power.test.ts has a machine that really goes down. */
 
 const REQUEST = { drain_s: 30, isForced: false, by: 'a@b' } as const
 
@@ -35,7 +35,7 @@ function fixture(
   const clock = manualClock()
   const done: string[] = []
   const told: object[] = []
-  /** How much was done when the others had taken over. */
+  /** The number of actions done when the others had taken over. */
   const departed: (readonly [string, boolean, number])[] = []
   const open = [...sessions]
   const old = [...oldSessions]
@@ -95,7 +95,7 @@ function fixture(
   return { power, done, told, departed, memory, clock }
 }
 
-t.test('no new connections, those that are there end, then the machine', async (test) => {
+t.test('no new connections, existing ones end, then the machine', async (test) => {
   const { power, done, told, departed } = fixture(test, { sessions: [2, 1, 0] })
   test.same(await power.request('reboot', REQUEST), { isDryRun: false })
   test.same(done, [], 'it is answered first')
@@ -109,18 +109,18 @@ t.test('no new connections, those that are there end, then the machine', async (
     'systemctl --no-wall --no-block reboot',
   ])
   test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
-  test.same(departed, [['reboot', false, 0]], 'votes and floating IPs go to other nodes first')
+  test.same(departed, [['reboot', false, 0]], 'votes and floating IPs are moved to other nodes first')
   await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
 })
 
-t.test('connections that old workers serve are waited for as well', async (test) => {
+t.test('connections of old workers are waited for as well', async (test) => {
   const { power, done } = fixture(test, { sessions: [1, 0, 0], oldSessions: [2, 1, 0] })
   await power.request('reboot', REQUEST)
   await until('end', async () => done.some((line) => line.startsWith('systemctl')))
   test.equal(done.filter((line) => line === '0 connections').length, 2)
 })
 
-t.test('the time for connections is bounded', async (test) => {
+t.test('the time for connections is limited', async (test) => {
   const { power, done } = fixture(test, { sessions: [5, 5, 5] })
   await power.request('halt', { ...REQUEST, drain_s: 0 })
   await until('end', async () => done.some((line) => line.startsWith('systemctl')))
@@ -134,13 +134,13 @@ t.test('a daemon that ends waits for no connections, and leaves the rest to its 
   await until('looks', async () => done.filter((line) => line === '5 connections').length === 2)
   power.close()
   const { length } = done
-  // Longer than from one look to the next.
+  // Longer than the interval of looks.
   await sleep(600)
   test.same([done.length, told.length], [length, 1], 'nothing more is done, and nothing has failed')
-  test.match(memory.power, { change: 'halt' }, 'it is remembered')
+  test.match(memory.power, { change: 'halt' }, 'it is stored')
 })
 
-t.test('what fails because the daemon ends is no failure of going down', async (test) => {
+t.test('an error caused by the end of the daemon is no failed shutdown', async (test) => {
   const away = defer()
   const { power, done, told, departed, memory } = fixture(test, { away: away.promise })
   await power.request('halt', REQUEST)
@@ -149,17 +149,17 @@ t.test('what fails because the daemon ends is no failure of going down', async (
   away.reject(new Error('the cluster is closed'))
   await sleep(0)
   test.same([done, told.length], [[], 1])
-  test.match(memory.power, { change: 'halt' }, 'the next start goes on')
+  test.match(memory.power, { change: 'halt' }, 'the next start continues')
 })
 
-t.test('packages that are being changed come first, unless it is forced', async (test) => {
+t.test('package changes in progress complete first, unless forced', async (test) => {
   const { power } = fixture(test, { job: { id: 'job-1', title: 'Software update' } })
   const error = await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
   test.match(error.message, /job-1.*force=true/)
   await power.request('halt', { ...REQUEST, isForced: true })
 })
 
-t.test('where the other nodes could not go on without it, it stays, unless it is forced', async (test) => {
+t.test('where the other nodes could not continue without it, it stays up, unless forced', async (test) => {
   const { power, done } = fixture(test, { stuck: 'before' })
   await refuses(test, 'IN_USE', power.request('reboot', REQUEST))
   power.refuseGoingDown()
@@ -172,7 +172,7 @@ t.test('where the other nodes could not go on without it, it stays, unless it is
   await until('end', async () => done.at(-1) === 'systemctl --no-wall --no-block reboot')
 })
 
-t.test('a machine that stays up takes connections again, and can be asked again', async (test) => {
+t.test('a machine that stays up accepts connections again, and can be asked again', async (test) => {
   const { power, done, told } = fixture(test, { fails: true })
   await power.request('reboot', REQUEST)
   await until('end', async () => done.at(-1) === 'enable frontend b')
@@ -187,7 +187,7 @@ t.test('a machine that stays up takes connections again, and can be asked again'
   })
 })
 
-t.test('a disk that takes nothing ends neither the daemon nor what comes next', async (test) => {
+t.test('a disk that refuses writes stops neither the daemon nor the next steps', async (test) => {
   const { power, done, told } = fixture(test, { isFull: true })
   await power.request('reboot', REQUEST)
   await until('told', async () => told.length === 2)
@@ -210,7 +210,7 @@ t.test('in trial it is recorded, and HAProxy is left alone', async (test) => {
   }
 })
 
-t.test('a daemon that is started again while the machine goes down goes on with it', async (test) => {
+t.test('a daemon that is restarted while the machine goes down continues with it', async (test) => {
   const deadline_ms = manualClock().uptime_ms() + 1000
   const begun = { change: 'reboot', by: 'a@b', machine: machineMark(), deadline_ms }
   const { power, done, told, memory } = fixture(test, { sessions: [3, 0], begun })
@@ -222,21 +222,18 @@ t.test('a daemon that is started again while the machine goes down goes on with 
   test.match(memory.power, { change: 'reboot' }, 'until the machine is another one')
 })
 
-t.test(
-  'nobody expects it any more after the daemon was stopped for long: connections are taken again',
-  async (test) => {
-    const deadline_ms = manualClock().uptime_ms() - 600_000
-    const begun = { change: 'halt', by: 'a@b', machine: machineMark(), deadline_ms }
-    const { power, done, told, memory } = fixture(test, { begun })
-    await power.resume()
-    test.same(done, ['enable frontend a', 'enable frontend b'])
-    test.match(told, [{ state: 'halt failed', reason: 'the daemon was stopped meanwhile' }])
-    test.equal(memory.power, null)
-    power.refuseGoingDown()
-  },
-)
+t.test('after a long stop of the daemon it has expired: connections are accepted again', async (test) => {
+  const deadline_ms = manualClock().uptime_ms() - 600_000
+  const begun = { change: 'halt', by: 'a@b', machine: machineMark(), deadline_ms }
+  const { power, done, told, memory } = fixture(test, { begun })
+  await power.resume()
+  test.same(done, ['enable frontend a', 'enable frontend b'])
+  test.match(told, [{ state: 'halt failed', reason: 'the daemon was stopped meanwhile' }])
+  test.equal(memory.power, null)
+  power.refuseGoingDown()
+})
 
-t.test('a machine that was started since has done it', async (test) => {
+t.test('a machine that was restarted since has done it', async (test) => {
   const machine = { ...machineMark(), startedAt: '1' }
   const begun = { change: 'reboot', by: 'a@b', machine, deadline_ms: 1e12 }
   const { power, done, memory } = fixture(test, { begun })
@@ -245,7 +242,7 @@ t.test('a machine that was started since has done it', async (test) => {
   test.equal(memory.power, null)
 })
 
-t.test('what failed is remembered no more', async (test) => {
+t.test('a failed one is forgotten', async (test) => {
   const { power, done, memory } = fixture(test, { fails: true })
   await power.request('reboot', { ...REQUEST, drain_s: 0 })
   await until('memory', async () => memory.power !== null)
@@ -254,7 +251,7 @@ t.test('what failed is remembered no more', async (test) => {
   power.refuseGoingDown()
 })
 
-t.test('who lost the right while connections ended takes nothing down', async (test) => {
+t.test('a user who lost the right while connections ended takes nothing down', async (test) => {
   const author = { userId: 'u', email: 'a@b', sessionId: 's' }
   const { power, done, told, memory } = fixture(test, { lost: true })
   await power.request('halt', { ...REQUEST, author })

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Step } from '../../../src/drivers/driver.ts'
 import { createClock } from '../../../src/machine/set-clock.ts'
 
-t.test('the clock is set through timedated, once, and whoever keeps time is told', async (test) => {
+t.test('the clock is set through timedated, once, and timekeepers are notified', async (test) => {
   for (const isDryRun of [false, true]) {
     const plans: (readonly Step[])[] = []
     let told = 0
@@ -19,10 +19,10 @@ t.test('the clock is set through timedated, once, and whoever keeps time is told
   }
 })
 
-t.test('a refused step is passed on and nobody is told', async (test) => {
+t.test('a refused step is passed on and none is notified', async (test) => {
   const clock = createClock({
     engine: { run: () => Promise.reject(new Error('refused')) },
-    archives: { clockStepped: () => test.fail('told') },
+    archives: { clockStepped: () => test.fail('notified') },
   })
   await test.rejects(clock.set('2026-01-31 13:45:07'), { message: 'refused' })
 })

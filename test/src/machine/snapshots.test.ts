@@ -48,7 +48,7 @@ t.test('no snapshot, one, none', async (test) => {
 })
 
 t.test(
-  'as large as the origin where there is room, and refused with numbers where there is too little',
+  'as large as the origin where there is space, and refused with numbers where there is too little',
   async (test) => {
     const roomy = await fixture(test, new LvmSimulator({ root_mib: 1024, free_mib: 4096 }))
     const { job } = await roomy.request('POST', '/lvmsnapshots')
@@ -85,7 +85,7 @@ t.test('a restore restarts the machine unless told otherwise', async (test) => {
   await until('restart', async () => lvm.calls.includes('systemctl --no-wall --no-block reboot'))
 })
 
-t.test('a full snapshot is invalid: it can be deleted only', async (test) => {
+t.test('a full snapshot is invalid: it can only be deleted', async (test) => {
   const { lvm, request, ended } = await fixture(test)
   await ended((await request('POST', '/lvmsnapshots')).job)
   lvm.fill(100)
@@ -95,7 +95,7 @@ t.test('a full snapshot is invalid: it can be deleted only', async (test) => {
   test.match((await request('GET', '/lvmsnapshots')).data, { status: 'none' })
 })
 
-t.test('the name of the snapshot may be that of another volume: nothing begins that needs one', async (test) => {
+t.test('the name of the snapshot may be that of another volume: nothing that needs one begins', async (test) => {
   const lvm = new LvmSimulator({ others: ['fulcrum'] })
   const { request } = await fixture(test, lvm)
   test.match((await request('GET', '/lvmsnapshots')).data, { status: 'none' })
@@ -127,7 +127,7 @@ t.test('in trial a snapshot is only recorded', async (test) => {
   test.match(machine.host.journal, [{ verb: 'run', argv: ['lvcreate'] }])
 })
 
-t.test('what a restart of the daemon finds of a job; what must wait while packages are changed', async (test) => {
+t.test('the state of a job after a restart of the daemon; operations that wait for package changes', async (test) => {
   const lvm = new LvmSimulator()
   let packages: Job | undefined
   const open = (bootId: string) =>
@@ -152,18 +152,18 @@ t.test('what a restart of the daemon finds of a job; what must wait while packag
     snapshots.kinds.find(({ kind }) => kind === 'snapshot.create')?.resume?.(job, { bootId: 'one' } as never)
   await refuses(test, 'APPLY_PARTIAL', resume(open('one')))
   await lvm.run(await open('one').createArgv())
-  test.match(await resume(open('one')), { status: 'available' }, 'it was made, only the end was not seen')
+  test.match(await resume(open('one')), { status: 'available' }, 'it was created, only the end was missed')
   await lvm.run(['lvconvert', '--yes', '--merge', 'vg0/fulcrum'])
   lvm.restart()
   const after = open('two')
-  test.same(await resume(after), { restored: true }, 'the restored machine finds the job that made the snapshot')
+  test.same(await resume(after), { restored: true }, 'the restored machine has the job that made the snapshot')
   void after.finishMerge()
   await until('look', async () => lvm.calls.at(-1)?.startsWith('lvchange') === true)
   after.close()
   test.equal(lvm.calls.at(-1), 'lvchange --poll y vg0/root')
   test.match(await after.status(), { status: 'none' })
   test.same(await resume(after), { restored: true })
-  // It looks at the volume, and meanwhile an update begins.
+  // It reads the volume, and meanwhile an update begins.
   const late = after.create('a@b')
   packages = { id: 'p', title: 'Software update' } as Job
   await refuses(test, 'JOB_IN_PROGRESS', late)

@@ -41,7 +41,7 @@ function fixture(test: Test, isDryRun = false, membership: { readonly cluster: u
   }
 }
 
-t.test('the list says what can be done, and nothing of packages', async (test) => {
+t.test('the list shows the possible operations, and no packages', async (test) => {
   const { units } = fixture(test)
   test.same(units.list(), [
     { name: 'layer7proxy', fullName: 'Layer 7 load balancer (HAProxy)', canReload: true, canUpdate: true },
@@ -65,7 +65,7 @@ t.test('the list says what can be done, and nothing of packages', async (test) =
   ])
 })
 
-t.test('a service that is not managed is refused before anything happens', async (test) => {
+t.test('an unmanaged service is refused before anything happens', async (test) => {
   const { units, plans } = fixture(test)
   for (const name of ['haproxy', 'layer7proxy ', 'LAYER7PROXY', '']) {
     await refuses(test, 'NOT_FOUND', units.operate(name, 'restart', 'a@b'))
@@ -88,7 +88,7 @@ t.test('reload and restart enforce running; neither is a dry run, in both profil
 })
 
 t.test(
-  'programs of the machine are operated through their units, the API’s own listener goes where it should be',
+  'system programs are operated through their units, the API’s own listener moves where it should be',
   async (test) => {
     const { units, plans, reopened } = fixture(test)
     await units.operate('ntp', 'restart', 'a@b')
@@ -103,7 +103,7 @@ t.test(
   },
 )
 
-t.test('a node in a cluster restarts what moves its floating IPs, and can reload it', async (test) => {
+t.test('a node in a cluster restarts the program that moves its floating IPs, and can reload it', async (test) => {
   const { units, plans } = fixture(test, false, { cluster: {} })
   test.match(
     units.list().find(({ name }) => name === 'clusterha'),
@@ -113,19 +113,19 @@ t.test('a node in a cluster restarts what moves its floating IPs, and can reload
   test.match(plans, [[{ kind: 'unit', unit: 'clusterha', verb: 'restart' }]])
 })
 
-t.test('health checks begin anew in both programs; a node in no cluster has none to operate', async (test) => {
+t.test('health checks restart in both programs; a node in no cluster has none to operate', async (test) => {
   const { units, plans } = fixture(test)
   for (const verb of ['reload', 'restart'] as const) await units.operate('healthchecks', verb, 'a@b')
   const operated = plans.flat().flatMap((step) => (step.kind === 'unit' ? [`${step.verb} ${step.unit}`] : []))
   const both = ['reload layer7proxy', 'reload ipvsDirector']
-  test.same(operated, [...both, ...both], 'nobody loses a connection for it')
+  test.same(operated, [...both, ...both], 'no connection is lost')
   for (const verb of ['reload', 'restart'] as const) {
     await refuses(test, 'NOT_SUPPORTED', units.operate('clusterha', verb, 'a@b'))
   }
   await refuses(test, 'NOT_SUPPORTED', units.update('healthchecks', false, 'a@b'))
 })
 
-t.test('an update is one of its Debian package, for who asked, and nothing is done to the unit', async (test) => {
+t.test('an update concerns its Debian package, for the caller, and nothing is done to the unit', async (test) => {
   for (const isDryRun of [false, true]) {
     const { units, plans, updated } = fixture(test, isDryRun)
     test.same(await units.update('layer7proxy', false, 'a@b'), { isDryRun })

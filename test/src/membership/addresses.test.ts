@@ -11,7 +11,7 @@ import { pair } from '../drivers/vrrp/vrrp-records.ts'
 const IP = '10.0.0.100'
 const THREE = ['node', 'node-2', 'node-3']
 
-/** Three nodes of which the second has the address, and VRRP as simple as it gets: the first that may takes it. */
+/** Three nodes of which the second has the address, and simplified VRRP: the first allowed node takes it. */
 async function three(test: Test, records = pair({ nodes: THREE })) {
   const members = new Members(openStore(test).members)
   for (const id of THREE) await members.add(() => ({ id, name: id, since: id }) as never)
@@ -53,7 +53,7 @@ async function three(test: Test, records = pair({ nodes: THREE })) {
   return { addresses, members, state, yields, resumes, waits: () => waited }
 }
 
-t.test('every node tells what it has; one that does not answer is left out', async (test) => {
+t.test('every node reports its addresses; one that does not answer is left out', async (test) => {
   const { addresses, state } = await three(test)
   test.same([...(await addresses.all()).keys()], THREE)
   test.match((await addresses.all()).get('node-2'), { held: [{ ip: IP }] })
@@ -61,7 +61,7 @@ t.test('every node tells what it has; one that does not answer is left out', asy
   test.same([...(await addresses.all()).keys()], ['node', 'node-2'])
 })
 
-t.test('the node that is named takes it, as the others give it away, who has it last', async (test) => {
+t.test('the named node takes it, because the others give it away, its holder last', async (test) => {
   const { addresses, state, yields, resumes } = await three(test)
   await addresses.move('fip-0', 'node-3')
   test.equal(state.holder, 'node-3')
@@ -72,10 +72,10 @@ t.test('the node that is named takes it, as the others give it away, who has it 
     'and take it when that one fails',
   )
   await addresses.move('fip-0', 'node-3')
-  test.equal(yields.length, 2, 'where it is already nothing is to be done')
+  test.equal(yields.length, 2, 'where it already is, nothing is done')
 })
 
-t.test('a node that is away takes nothing, and holds nothing up', async (test) => {
+t.test('an unreachable node takes nothing, and delays nothing', async (test) => {
   const { addresses, state } = await three(test)
   state.away = 'node-3'
   await addresses.move('fip-0', 'node')
@@ -119,7 +119,7 @@ t.test('a disabled one is nowhere', async (test) => {
   await refuses(test, 'NOT_FOUND', addresses.move('fip-0', 'node'))
 })
 
-t.test('a node counts as one that could take over while it is ready and nobody works on it', async (test) => {
+t.test('a node counts as a possible successor while it is ready and not in maintenance', async (test) => {
   const { addresses, state, members } = await three(test)
   test.ok(await addresses.hasReadyOther())
   state.unready = 'node-2'
@@ -128,7 +128,7 @@ t.test('a node counts as one that could take over while it is ready and nobody w
   test.notOk(await addresses.hasReadyOther())
 })
 
-t.test('who leaves waits until others have what it had, and says what nobody takes', async (test) => {
+t.test('a leaving node waits until others have its addresses, and reports the ones that stay', async (test) => {
   const { addresses, state, waits } = await three(test)
   state.holder = 'node'
   test.same(await addresses.leave(), [IP])
@@ -137,13 +137,13 @@ t.test('who leaves waits until others have what it had, and says what nobody tak
   state.holder = 'node-2'
   test.same(await left, [])
   test.ok(waits() - before <= 1)
-  test.same(await addresses.leave(), [], 'it has nothing')
+  test.same(await addresses.leave(), [], 'it has none')
 })
 
-t.test('why nobody could take what a node has', async (test) => {
+t.test("the reason why no node could take over a node's addresses", async (test) => {
   const { addresses, state } = await three(test)
   state.holder = 'node-2'
-  test.equal(await addresses.whyStuck(), undefined, 'it has nothing')
+  test.equal(await addresses.whyStuck(), undefined, 'it has none')
   state.holder = 'node'
   test.equal(await addresses.whyStuck(), undefined)
   state.unready = 'node-2'

@@ -74,7 +74,7 @@ async function begun(test: Test) {
   return { store, members, added, removed, applicant, take, keys }
 }
 
-t.test('a node is known to all before it is given anything, and votes later', async (t) => {
+t.test('a node is known to all before it receives anything, and votes later', async (t) => {
   const { members, added, removed, applicant, take, keys } = await begun(t)
   const one = await applicant()
   const welcome = await take(one)
@@ -90,11 +90,11 @@ t.test('a node is known to all before it is given anything, and votes later', as
   t.same(Object.keys(welcome.members), ['node-1', 'node-2'])
   await take(one)
   t.equal(added.length, 1, 'once, however often it asks')
-  t.same(removed, added[0], 'what it had may be gone')
-  t.equal(members.get('node-2')?.serials.length, 4, 'every certificate can be taken away again')
+  t.same(removed, added[0], 'its old one may be gone')
+  t.equal(members.get('node-2')?.serials.length, 4, 'every certificate can be revoked later')
 })
 
-t.test('it is told of the members that etcd has: a node in maintenance may have none', async (t) => {
+t.test('it learns the current etcd members: a node in maintenance may have none', async (t) => {
   const { members, applicant, take } = await begun(t)
   const self = members.get('node-1')!
   await members.add(() => ({ ...self, id: 'aside', name: 'aside', host: 'b' }))
@@ -102,7 +102,7 @@ t.test('it is told of the members that etcd has: a node in maintenance may have 
   t.same(told, { 'node-1': ['https://a:3'], 'node-2': ['https://192.0.2.2:9446'] })
 })
 
-t.test('names and addresses are of one node, and there are five at most', async (t) => {
+t.test('names and addresses are unique, and there are at most five', async (t) => {
   const { members, applicant, take } = await begun(t)
   await refuses(t, 'NAME_NOT_UNIQUE', take(await applicant({ name: 'LEFT' })))
   await take(await applicant())
@@ -112,10 +112,10 @@ t.test('names and addresses are of one node, and there are five at most', async 
     await refuses(t, 'IN_USE', take(await applicant({ id: 'node-4', name: 'node-4', host })))
   for (const id of ['node-4', 'node-5']) await take(await applicant({ id, name: id, host: `192.0.2.${id.at(-1)}` }))
   await refuses(t, 'LIMIT_REACHED', take(await applicant({ id: 'node-6', name: 'sixth', host: '192.0.2.6' })))
-  t.equal(members.all().length, 5, 'who was refused is not there')
+  t.equal(members.all().length, 5, 'a refused node is not listed')
 })
 
-t.test('a node takes the place of one that was removed, and of no other', async (t) => {
+t.test('a node takes the place of a removed one, and of no other', async (t) => {
   const { members, applicant, take } = await begun(t)
   const replacing = { isReplacing: true, name: 'new' }
   await refuses(t, 'NOT_FOUND', take(await applicant(replacing)))
@@ -131,7 +131,7 @@ t.test('a node takes the place of one that was removed, and of no other', async 
   t.equal((await take(await applicant(replacing))).clusterId, 'cluster-1', 'again, when the answer was lost')
 })
 
-t.test('what is of the node alone is running before it begins, once', async (t) => {
+t.test('records of the node alone are running before it begins, once', async (t) => {
   const { store, added, applicant, take } = await begun(t)
   const own = {
     ipGroups: [
@@ -154,7 +154,7 @@ t.test('what is of the node alone is running before it begins, once', async (t) 
   t.match(store.revisions(1), [{ by: 'fulcrum', comment: 'right has joined with its addresses and settings' }])
   t.equal(store.running.list('staticIps', '').length, 1)
 
-  t.comment('while an apply is under way nobody comes between')
+  t.comment('nothing comes between during an apply')
   await store.write({ op: 'freeze', applyId: 'other', changes: [] })
   const before = added.length
   await refuses(t, 'APPLY_IN_PROGRESS', take(await applicant({ own, id: 'node-3', name: 'third', port: 9450 })))

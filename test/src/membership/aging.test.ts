@@ -15,7 +15,7 @@ import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
 
 const DAY_MS = 86_400_000
 
-/** The node `a`, the eldest of two, and how long its authorities have to the moment at which new ones are due. */
+/** The node `a`, the elder of two, and the remaining time of its authorities until new ones are due. */
 async function begun(test: Test) {
   const store = openStore(test)
   const clock = manualClock(Date.now())
@@ -40,7 +40,7 @@ async function begun(test: Test) {
   return { look, clock, keys, etcd, members, state, numbers, end_ms, due_ms }
 }
 
-t.test('two years before the authorities end new ones are told, sealed with a new key, once', async (t) => {
+t.test('two years before the authorities expire new ones are announced, sealed with a new key, once', async (t) => {
   const { look, clock, keys, etcd, members, numbers, end_ms, due_ms } = await begun(t)
   const before = keys.newestKeyId
   clock.advance(due_ms - clock.now_ms())
@@ -58,10 +58,10 @@ t.test('two years before the authorities end new ones are told, sealed with a ne
     clock.advance(DAY_MS)
     await look()
   }
-  t.same(numbers(), [1, 2], 'while a node is away that holds the change up')
+  t.same(numbers(), [1, 2], 'while an absent node delays the change')
 })
 
-t.test('the eldest node that is there does it, and none while a removal makes new ones', async (t) => {
+t.test('the eldest available node does it, and none while a removal makes new ones', async (t) => {
   const { look, clock, keys, members, state, numbers, due_ms } = await begun(t)
   clock.advance(due_ms - clock.now_ms() + DAY_MS)
   state.isEldest = false
@@ -75,10 +75,10 @@ t.test('the eldest node that is there does it, and none while a removal makes ne
   t.same(numbers(), [1])
   await members.mark(() => ({ ...removed, stage: 'done' }))
   await look()
-  t.same(numbers(), [1, 2], 'when nothing is in its way any more')
+  t.same(numbers(), [1, 2], 'once nothing is in its way')
 })
 
-t.test('what etcd does not take is done by the next look, from where it ended', async (t) => {
+t.test('a write that etcd refuses is repeated by the next look, from where it ended', async (t) => {
   const { look, clock, keys, etcd, members, numbers, due_ms } = await begun(t)
   clock.advance(due_ms - clock.now_ms() + DAY_MS)
   const before = keys.newestKeyId

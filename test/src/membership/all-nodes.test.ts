@@ -5,7 +5,7 @@ import { PeerError } from '../../../src/peers/peer-error.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { peersThatAnswer } from '../../fixtures/questions.ts'
 
-t.test('all others are asked, and each that does not answer has a reason', async (t) => {
+t.test('all others are asked, and each without an answer has a reason', async (t) => {
   const members = new Members(openStore(t).members)
   for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await members.add(() => ({ id, name: id, since: id }) as never)
   const { forward } = peersThatAnswer({ [APPLIED]: async () => 'said' })

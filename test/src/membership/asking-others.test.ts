@@ -25,7 +25,7 @@ t.test('each of the others is asked', async (t) => {
   t.same(asked, ['/b/restart', '/c/restart'])
 })
 
-t.test('the first that refuses ends it, and it is told who did it', async (t) => {
+t.test('the first refusal ends it, and names its node', async (t) => {
   for (const [answer, why] of [
     [[409, 'busy'], 'busy'],
     [new PeerError('unreachable', 'it is away'), 'it is away'],

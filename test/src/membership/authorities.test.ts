@@ -36,7 +36,7 @@ const known = (nodes: readonly (readonly [number, number])[], numbers: readonly 
   authorities: () => numbers.map(pair),
 })
 
-t.test('each step of a change is taken when every node has taken the one before', async (t) => {
+t.test('each step of a change is taken when every node has completed the previous one', async (t) => {
   const at = (nodes: readonly (readonly [number, number])[], numbers: readonly number[]) => {
     const members = known(nodes, numbers)
     return [issuingPair(members).number, unusedPairs(members).map(({ number }) => number)]
@@ -87,7 +87,7 @@ t.test('each step of a change is taken when every node has taken the one before'
       2,
       [1],
     ],
-    // One that was away while two were removed.
+    // A node that was away while two were removed.
     [
       [
         [2, 3],
@@ -120,11 +120,11 @@ t.test('each step of a change is taken when every node has taken the one before'
   t.throws(() => issuingPair(known([[1, 1]], [])), /no authorities/)
 })
 
-t.test('the issuer of what is shown comes first', async (t) => {
+t.test('the issuer of the presented certificate comes first', async (t) => {
   t.equal(takenFrom([1, 2, 3].map(pair), 2).client, 'client 2 client 1 client 3 ')
 })
 
-t.test('what a crash has left in etcd is what counts', async (t) => {
+t.test('what a crash has left in etcd counts', async (t) => {
   const etcd = new EtcdInMemory().client()
   const keys = clusterKeys()
   const make = async () => await newAuthorities('cluster-1', NOW_MS)
@@ -139,7 +139,7 @@ t.test('what a crash has left in etcd is what counts', async (t) => {
   await t.rejects(authoritiesIn(etcd, keys, 'none'), /no peer authority/)
 })
 
-t.test('those that nobody shows a certificate of are dropped, with their keys', async (t) => {
+t.test('authorities without a presented certificate are dropped, with their keys', async (t) => {
   const store = openStore(t)
   const [etcd, keys, members] = [new EtcdInMemory().client(), clusterKeys(), new Members(store.members)]
   await founded(store, etcd, keys, NOW_MS)
@@ -158,7 +158,7 @@ t.test('those that nobody shows a certificate of are dropped, with their keys', 
   t.match(await issuersIn(etcd, keys, members), { issuer: 2, pairs: { length: 1 } })
 })
 
-t.test('who asks waits for the end of a change, unless a node is away', async (t) => {
+t.test('a caller waits for the end of a change, unless a node is away', async (t) => {
   const clock = manualClock()
   let waits = 0
   const numbers = [1, 2]

@@ -41,7 +41,7 @@ function preferred() {
     clock,
     log: silentLog,
   })
-  /** A look each second; answers what was taken over. */
+  /** A look each second; returns the takeovers. */
   const pass = async (seconds: number, hasQuorum = false) => {
     for (let i = 0; i < seconds; i += 1) {
       await automatic.look(hasQuorum)
@@ -52,7 +52,7 @@ function preferred() {
   return { sight, pass }
 }
 
-t.test('the preferred node takes over when its partner was gone for so long', async (t) => {
+t.test('the preferred node takes over when its partner was gone for this time', async (t) => {
   const { pass } = preferred()
   t.same(await pass(5), [])
   t.match(await pass(1), [{ by: 'fulcrum', reason: /node b was gone for 5 s/ }])
@@ -77,11 +77,11 @@ t.test('where a witness votes, or may still vote, that outvotes it instead', asy
   sight.others.push('w')
   t.same(await pass(20), [])
   sight.others.pop()
-  t.equal((await pass(6)).length, 1, 'what was preferred counts again without it')
+  t.equal((await pass(6)).length, 1, 'without it the preference counts again')
 })
 
 for (const path of ['isReachable', 'hasEtcd'] as const) {
-  t.test(`a partner that answers (${path}) is not gone, and the time begins anew`, async (t) => {
+  t.test(`a partner that answers (${path}) is not gone, and the time restarts`, async (t) => {
     const { sight, pass } = preferred()
     await pass(4)
     sight[path] = true
@@ -92,7 +92,7 @@ for (const path of ['isReachable', 'hasEtcd'] as const) {
   })
 }
 
-t.test('who is cut off itself waits until it is not', async (t) => {
+t.test('a node that is cut off itself waits until it is not', async (t) => {
   const { sight, pass } = preferred()
   sight.cutOff = 'eth0 has no carrier'
   t.same(await pass(20), [])

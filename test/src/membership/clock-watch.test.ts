@@ -19,7 +19,7 @@ function watched() {
       asked.push(id)
       const way = ways[id]
       if (way === undefined) throw new Error('it hangs')
-      // It looks at its clock at once; its answer takes the time.
+      // It reads its clock at once; its answer takes the time.
       const now_ms = clock.now_ms() + way.ahead_ms
       clock.advance(way.takes_ms)
       return { now_ms }
@@ -35,7 +35,7 @@ function watched() {
   return { look, ids, ways, asked }
 }
 
-t.test('clocks that are right are not told; this node is not asked', async (t) => {
+t.test('correct clocks are not reported; this node is not asked', async (t) => {
   const { look, ways, asked } = watched()
   t.same(await look(), [])
   t.same(asked, ['b', 'c'])
@@ -43,7 +43,7 @@ t.test('clocks that are right are not told; this node is not asked', async (t) =
   t.same(await look(), [], 'five seconds are allowed')
 })
 
-t.test('a clock that is apart is told once, and once when it is right again', async (t) => {
+t.test('a clock that differs is reported once, and once when it is right again', async (t) => {
   const { look, ways } = watched()
   ways['b'] = { ahead_ms: 8_000, takes_ms: 0 }
   ways['c'] = { ahead_ms: -3_600_000, takes_ms: 0 }
@@ -63,25 +63,25 @@ t.test('a clock that is apart is told once, and once when it is right again', as
   ])
   t.same(await look(), [])
   ways['b'] = undefined
-  t.same(await look(), [], 'who does not answer says nothing of its clock')
+  t.same(await look(), [], 'a node without an answer says nothing about its clock')
   ways['b'] = { ahead_ms: 1_000, takes_ms: 0 }
   t.same(await look(), [{ state: 'clock right', nodeId: 'b', name: 'node b' }])
 })
 
-t.test('an answer that took long proves less', async (t) => {
+t.test('a slow answer proves less', async (t) => {
   const { look, ways } = watched()
   delete ways['c']
   ways['b'] = { ahead_ms: -6_000, takes_ms: 2_000 }
   t.match(await look(), [{ state: 'clock apart' }], '6 to 8 s')
   ways['b'] = { ahead_ms: 5_500, takes_ms: 2_000 }
-  t.same(await look(), [], '3.5 to 5.5 s: it may be right, and may not')
+  t.same(await look(), [], '3.5 to 5.5 s: it may or may not be right')
   ways['b'] = { ahead_ms: 4_500, takes_ms: 2_000 }
   t.match(await look(), [{ state: 'clock right' }])
   ways['b'] = { ahead_ms: 6_000, takes_ms: 2_000 }
   t.same(await look(), [], '4 to 6 s')
 })
 
-t.test('a node that is removed is forgotten', async (t) => {
+t.test('a removed node is forgotten', async (t) => {
   const { look, ids, ways } = watched()
   ways['b'] = { ahead_ms: 8_000, takes_ms: 0 }
   await look()

@@ -22,7 +22,7 @@ const certificates = { peer: credentials('peer'), client: credentials('client') 
 
 const OWN = { clusterId: 'c', name: 'x', nodeId: 'n', epoch: 1, keys: [newClusterKey()], host: 'h', port: 1 } as const
 
-t.test('a node is in a cluster when everything that it needs is there', async (t) => {
+t.test('a node is in a cluster when all its files exist', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   t.same([files.exist, files.read()], [false, undefined])
   await files.prepare(certificates, revocation, ['--name=a', '--data-dir=b'])
@@ -45,7 +45,7 @@ t.test('a node is in a cluster when everything that it needs is there', async (t
   t.same([files.exist, files.read()], [false, undefined])
 })
 
-t.test('what is in it is for its owner', async (t) => {
+t.test('its content is for its owner', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   await files.prepare(certificates, revocation, [])
   t.equal(files.haproxy, undefined)
@@ -57,7 +57,7 @@ t.test('what is in it is for its owner', async (t) => {
   for (const name of names) t.equal(statSync(join(files.folder, name)).mode & 0o777, 0o600, name)
 })
 
-t.test('where a group may go into the folder it may read what etcd needs to listen, and nothing else', async (t) => {
+t.test('a group that may enter the folder can read what etcd needs to listen, and nothing else', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   await files.prepare(certificates, revocation, [])
   chmodSync(files.folder, 0o2710)
@@ -83,7 +83,7 @@ t.test('where a group may go into the folder it may read what etcd needs to list
   )
 })
 
-t.test('that a node is halted is kept until it is in no cluster, or has what the others have', async (t) => {
+t.test('the halt of a node is stored until it is in no cluster, or has the data of the others', async (t) => {
   const folder = temporaryFolder(t, 'state')
   const files = new ClusterFiles(folder)
   await files.prepare(certificates, revocation, [])
@@ -100,7 +100,7 @@ t.test('that a node is halted is kept until it is in no cluster, or has what the
   t.equal(files.halt, undefined)
 })
 
-t.test('what an earlier cluster has left goes', async (t) => {
+t.test('files of an earlier cluster are deleted', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   await files.prepare(certificates, revocation, [])
   await files.commit(OWN)
@@ -108,7 +108,7 @@ t.test('what an earlier cluster has left goes', async (t) => {
   t.equal(files.read(), undefined)
 })
 
-t.test('a node that leaves is in its cluster until nothing else is left', async (t) => {
+t.test('a leaving node is in its cluster until nothing else is left', async (t) => {
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
   await files.prepare(certificates, revocation, [])
   await files.commit({ ...OWN, isLeaving: true })

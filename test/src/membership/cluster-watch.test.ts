@@ -45,7 +45,7 @@ function watched() {
   return { pass, ids, witnesses, since, away, sight, state }
 }
 
-t.test('nodes that come and go; those of the beginning are known', async (t) => {
+t.test('nodes that come and go; the initial ones are known', async (t) => {
   const { pass, ids } = watched()
   t.same(pass(1), [])
   ids.push('c')
@@ -54,7 +54,7 @@ t.test('nodes that come and go; those of the beginning are known', async (t) => 
   t.same(pass(2), [{ state: 'node removed', nodeId: 'b', name: 'node b' }])
 })
 
-t.test('a node that takes the place of one between two looks', async (t) => {
+t.test('a node that replaces another between two looks', async (t) => {
   const { pass, since } = watched()
   pass(1)
   since.set('b', '2026-01-02')
@@ -64,7 +64,7 @@ t.test('a node that takes the place of one between two looks', async (t) => {
   ])
 })
 
-t.test('a node that is not reached for five seconds, and is again', async (t) => {
+t.test('a node that is unreachable for five seconds, and is back', async (t) => {
   const { pass, away } = watched()
   away.add('b')
   t.same(pass(5), [])
@@ -76,7 +76,7 @@ t.test('a node that is not reached for five seconds, and is again', async (t) =>
   t.same(pass(20), [{ state: 'node reached', nodeId: 'b', name: 'node b' }])
 })
 
-t.test('a node that has just joined has a minute to come up', async (t) => {
+t.test('a node that has just joined has a minute to start', async (t) => {
   const { pass, ids, away } = watched()
   pass(1)
   ids.push('c')
@@ -85,7 +85,7 @@ t.test('a node that has just joined has a minute to come up', async (t) => {
   away.delete('c')
   t.same(pass(1), [])
   away.add('c')
-  t.match(pass(10), [{ state: 'node unreachable', nodeId: 'c' }], 'afterwards it is as any other')
+  t.match(pass(10), [{ state: 'node unreachable', nodeId: 'c' }], 'afterwards it is like any other')
   ids.push('d')
   away.add('d')
   t.match(pass(70), [
@@ -103,7 +103,7 @@ t.test('the quorum', async (t) => {
   t.same(pass(5), [{ state: 'quorum back' }])
 })
 
-t.test('a node that halts says so once, and nothing of the cluster any more', async (t) => {
+t.test('a node that halts reports that once, and nothing about the cluster afterwards', async (t) => {
   const { pass, sight, away } = watched()
   pass(1)
   sight.log.halted = 'its store differs'
@@ -121,7 +121,7 @@ t.test('a node without a cluster sees nothing', async (t) => {
   t.same(pass(10), [])
 })
 
-t.test('a witness is told of as it comes and goes, and is missed after a minute', async (t) => {
+t.test('a witness is reported as it comes and goes, and is missed after a minute', async (t) => {
   const { pass, witnesses, away } = watched()
   pass(1)
   witnesses.push('w')

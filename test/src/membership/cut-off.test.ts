@@ -15,7 +15,7 @@ t.test('a node with carrier and a gateway that answers is not cut off', async (t
   t.equal(await cutOff(found('down', false), '127.0.0.1'), undefined, 'nor loopback')
 })
 
-t.test('what tells that it may be', async (t) => {
+t.test('signs that it may be', async (t) => {
   t.match(await cutOff(found('down', true), '192.0.2.1'), /eth0 has no carrier/)
   t.match(await cutOff(found('up', false), '192.0.2.1'), /gateway 192\.0\.2\.254 does not answer/)
   t.match(await cutOff(found('up', true), '192.0.2.9'), /no address of this node/)
@@ -36,12 +36,12 @@ t.test('a name is looked up', async (t) => {
   const named = (parts: ReturnType<typeof found>, ...addresses: readonly string[]) =>
     cutOff({ ...parts, lookUp: async () => addresses.map((address) => ({ address })) }, 'lb1.example')
   t.equal(await named(found('up', true), '192.0.2.1'), undefined)
-  t.equal(await named(found('up', true), '2001:db8::9', '192.0.2.1'), undefined, 'by one of them it is reached')
+  t.equal(await named(found('up', true), '2001:db8::9', '192.0.2.1'), undefined, 'one of them reaches it')
   t.match(await named(found('down', true), '127.0.1.1', '192.0.2.1'), /eth0 has no carrier/)
   t.match(await named(found('up', false), '192.0.2.1'), /gateway 192\.0\.2\.254 does not answer/)
 })
 
-t.test('a name that the machine does not know from outside stands for all of its addresses', async (t) => {
+t.test('a name that the machine cannot resolve externally stands for all of its addresses', async (t) => {
   const { facts, running } = found('up', true)
   const at = (more: readonly object[], lookUp = async () => [{ address: '127.0.1.1' }]) => {
     const interfaces = async () => [...(await facts.interfaces()), ...more] as never
@@ -50,8 +50,12 @@ t.test('a name that the machine does not know from outside stands for all of its
   const other = (state: 'up' | 'down', ip: string) => ({ name: 'eth1', state, addresses: [{ ip, prefix: 24 }] })
   t.equal(await at([]), undefined)
   t.equal(await at([other('up', '198.51.100.1')]), undefined)
-  t.match(await at([other('down', '198.51.100.1')]), /eth1 has no carrier/, 'it may be the one')
-  t.equal(await at([other('down', '127.0.0.1'), other('down', 'fe80::1')]), undefined, 'nobody is reached by these')
+  t.match(await at([other('down', '198.51.100.1')]), /eth1 has no carrier/, 'it may be this one')
+  t.equal(
+    await at([other('down', '127.0.0.1'), other('down', 'fe80::1')]),
+    undefined,
+    'no other node is reached by these',
+  )
   const unknown = async () => await Promise.reject(new Error('ENOTFOUND'))
   t.match(await at([other('down', '198.51.100.1')], unknown), /eth1 has no carrier/)
   const none = { facts: { ...facts, interfaces: async () => [] }, running, lookUp: unknown }

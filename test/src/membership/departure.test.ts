@@ -26,7 +26,7 @@ async function nodeA(test: Test, ids: readonly string[]) {
   return { departure, members, state, done }
 }
 
-t.test('nothing is in the way of a node that others can do without', async (t) => {
+t.test('nothing blocks a node that the others do not need', async (t) => {
   for (const ids of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
     const { departure } = await nodeA(t, ids)
     await departure.refuse(false)
@@ -36,7 +36,7 @@ t.test('nothing is in the way of a node that others can do without', async (t) =
   t.same(done, ['reboot false', 'leave'])
 })
 
-t.test('another one that somebody works on comes first', async (t) => {
+t.test('another one in maintenance comes first', async (t) => {
   const { departure, members } = await nodeA(t, ['a', 'b', 'c'])
   await members.change('c', (member) => ({ ...member, maintenance: { since: '', by: 'ann' } }))
   t.match((await refuses(t, 'IN_USE', departure.refuse(false))).message, /node c is in maintenance.*force=true/)
@@ -56,7 +56,7 @@ t.test('its vote may be the one that is needed', async (t) => {
   await refuses(t, 'IN_USE', five.departure.refuse(false))
 })
 
-t.test('addresses that nobody takes are said before, and afterwards', async (t) => {
+t.test('addresses that no node takes over are reported before, and afterwards', async (t) => {
   const { departure, state } = await nodeA(t, ['a', 'b'])
   state.stuck = 'No other node is ready'
   t.match((await refuses(t, 'IN_USE', departure.refuse(false))).message, /No other node is ready; force=true/)
@@ -66,7 +66,7 @@ t.test('addresses that nobody takes are said before, and afterwards', async (t) 
   await departure.begin('update', true)
 })
 
-t.test('a node of no cluster leaves nobody', async (t) => {
+t.test('a node of no cluster leaves no other', async (t) => {
   const { departure, state } = await nodeA(t, ['a'])
   state.isMember = false
   state.stuck = 'nobody is asked'

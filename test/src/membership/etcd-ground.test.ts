@@ -10,7 +10,7 @@ const host = ownLoopback()
 const port = 9444
 const listen = { host, port: 9454 }
 const says = async () => 'etcd Version: 3.5.16\nGit SHA: Not provided\n'
-t.test('the program has to be there, and new enough', async (t) => {
+t.test('the program has to exist, and be new enough', async (t) => {
   const why = async (said: string | undefined) =>
     (await refuses(t, 'NOT_SUPPORTED', assertGround({ says: async () => said, listen }, listen))).message
   t.match(await why(undefined), /not installed; install the package etcd-server/)
@@ -36,7 +36,7 @@ t.test('each of the four ports has to be free', async (t) => {
   await t.resolves(assertGround({ says, listen }, { host, port }), 'nothing is left listening')
 })
 
-t.test('the address has to be of this node', async (t) => {
+t.test('the address has to belong to this node', async (t) => {
   const NOT_HERE =
     /192\.0\.2\.1:9445 is no address of this node; it is needed for clients of etcd; give another address$/
   const { details } = await refuses(
@@ -47,7 +47,7 @@ t.test('the address has to be of this node', async (t) => {
   t.match(details.errors, [{ field: 'address', code: 'ADDRESS_NOT_HERE', message: NOT_HERE }])
 })
 
-t.test('etcd that was started is waited for', async (t) => {
+t.test('it waits for an etcd that was started', async (t) => {
   let tries = 0
   const range = async () => {
     if ((tries += 1) < 3) throw new EtcdError('unreachable', 'it refuses connections')
@@ -58,7 +58,7 @@ t.test('etcd that was started is waited for', async (t) => {
   await t.rejects(answers({ range: () => Promise.reject(new TypeError('a defect')) }), TypeError)
 })
 
-t.test('what etcd has at the address before is its own', async (t) => {
+t.test('ports in use by its own etcd at the present address are allowed', async (t) => {
   const other = createServer()
   other.listen(port + 2, host)
   await once(other, 'listening')

@@ -7,7 +7,7 @@ import { refuses } from '../../fixtures/config.ts'
 const files = new ClusterFiles('/state')
 const nothing = { ok: true, done: 0, recorded: 0, warnings: [] } as const
 
-t.test('each side listens at its port, with the certificate of its authority', (t) => {
+t.test('each side listens on its port, with the certificate of its authority', (t) => {
   const service = new EtcdService({ execute: async () => nothing, check: async () => nothing }, files)
   const args = (host: string) =>
     service.argumentsOf({ nodeId: 'n', clusterId: 'c', host, port: 9444 }, { n: ['https://x:9446'] }, 'new')
@@ -25,12 +25,12 @@ t.test('each side listens at its port, with the certificate of its authority', (
   ])
     t.ok(args('192.0.2.1').includes(wanted), wanted)
   t.ok(args('2001:db8::1').includes('--listen-client-urls=https://[2001:db8::1]:9445'))
-  t.ok(args('lb1.example').includes('--listen-client-urls=https://0.0.0.0:9445'), 'etcd listens at no name')
+  t.ok(args('lb1.example').includes('--listen-client-urls=https://0.0.0.0:9445'), 'etcd does not listen on a name')
   t.ok(args('lb1.example').includes('--advertise-client-urls=https://lb1.example:9445'))
   t.end()
 })
 
-t.test('it is operated as a unit, and says why it does not start', async (t) => {
+t.test('it is operated as a unit, and reports why it does not start', async (t) => {
   const steps: Step[] = []
   const done = new EtcdService(
     {
@@ -62,7 +62,7 @@ t.test('it is operated as a unit, and says why it does not start', async (t) => 
   await refuses(t, 'NOT_SUPPORTED', failing.start())
 })
 
-t.test('no other machine is a client of the etcd of a witness', (t) => {
+t.test("no other machine is a client of a witness's etcd", (t) => {
   const service = new EtcdService({ execute: async () => nothing, check: async () => nothing }, files)
   const own = { nodeId: 'w', clusterId: 'c', host: '192.0.2.9', port: 9444 }
   const args = service.witnessArgumentsOf(own, { a: ['https://a:9446'], w: ['https://192.0.2.9:9446'] })

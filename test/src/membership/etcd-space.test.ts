@@ -33,7 +33,7 @@ function made(members: Record<string, MemberStatus | undefined>, alarms: Alarm[]
   return { space, done, clock }
 }
 
-t.test('files that are large and mostly free are rewritten, those of other members first', async (t) => {
+t.test('large files that are mostly free are rewritten, those of other members first', async (t) => {
   const own = sized('1', 100 * MIB, 40 * MIB)
   const { space, done, clock } = made({
     b: sized('2', 65 * MIB, 10 * MIB),
@@ -45,7 +45,7 @@ t.test('files that are large and mostly free are rewritten, those of other membe
   await space.look(own)
   t.same(done, ['rewrite b', 'rewrite a'])
   await space.look(own)
-  t.equal(done.length, 2, 'it was looked at a moment ago')
+  t.equal(done.length, 2, 'it was checked a moment ago')
   clock.advance(60_000)
   await space.look(own)
   t.equal(done.length, 4)
@@ -57,7 +57,7 @@ t.test('the node whose member leads does it', async (t) => {
   t.same(done, [])
 })
 
-t.test('where there is no space left, room is made on every member, and writes are let in again', async (t) => {
+t.test('without space left, every member frees some, and writes are allowed again', async (t) => {
   const own = sized('1', 5 * MIB, 4 * MIB, ['memberID:1 alarm:NOSPACE '])
   const { space, done, clock } = made({ b: sized('2', 5 * MIB, 4 * MIB), a: own }, [
     { memberId: '1', kind: 'NOSPACE' },
@@ -82,7 +82,7 @@ t.test('a member that nodes cannot ask has its own file rewritten, whoever leads
   const full = made({ own: sized('2', MIB, MIB) })
   const alarmed = sized('2', MIB, MIB, ['alarm:NOSPACE'])
   await full.space.lookAlone(alarmed)
-  t.same(full.done, ['rewrite own'], 'where there is no space left, however small it is')
+  t.same(full.done, ['rewrite own'], 'without space left, however small it is')
   clock.advance(60_000)
   await space.lookAlone(sized('2', MIB, MIB))
   t.equal(done.length, 2)

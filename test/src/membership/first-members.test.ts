@@ -22,7 +22,7 @@ const SELF = {
 
 const PAIR = { number: 1, keyId: 'k', certificates: { peer: 'p', client: 'c' } }
 
-t.test('nodes of the backup that a node was made of count as removed, once it is who it says', async (test) => {
+t.test('other nodes of a restored backup count as removed, once the identity is confirmed', async (test) => {
   const { store } = configFixture(test)
   const others = ['b', 'c'].map((id) => ({ id, hostname: `host ${id}` }))
   test.same(
@@ -58,11 +58,11 @@ t.test('nodes of the backup that a node was made of count as removed, once it is
   test.same(
     members.removed().map(({ stage }) => stage),
     ['done', 'done'],
-    'nobody goes on with their removal',
+    'their removal is not continued',
   )
 })
 
-t.test('IN_USE: who the node is, is pending', async (test) => {
+t.test('IN_USE: the identity of the node is pending', async (test) => {
   const { store, edit } = configFixture(test)
   refusePendingIdentity(store)
   await edit((draft) => draft.section('nodeIdentities').create({ id: 'born', nodeId: 'a' }))

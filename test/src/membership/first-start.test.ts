@@ -15,12 +15,12 @@ import { EtcdCluster, type EtcdMember, unlessRefused, until } from '../../fixtur
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 
-/** Real members: one that took the id of a member that is gone, and one that only takes its time. */
+/** Real members: one that took the id of a deleted member, and a slow one. */
 
 const programs = await etcdPrograms()
 const skip = typeof programs === 'string' ? programs : false
 
-/** The node whose etcd this is, which lists what `first` knows, and what becomes of its member. */
+/** The node whose etcd this is, with the members that `first` knows, and the fate of its own. */
 async function nodeOf(test: Test, cluster: EtcdCluster, newcomer: EtcdMember, clock: Waiting['clock'] = systemClock) {
   const etcd = cluster.client()
   const place = parseAddress(new URL(newcomer.peerUrl).host, 0)!
@@ -33,13 +33,13 @@ async function nodeOf(test: Test, cluster: EtcdCluster, newcomer: EtcdMember, cl
   await files.commit(self)
   return {
     look: async () => firstStart.isInVain(await etcd.members.list()),
-    /** Its data is gone, and it comes back. */
+    /** Its data is deleted, and it is started again. */
     replace: async () => {
       rmSync(newcomer.settings.dataFolder, { recursive: true, force: true })
       await asked(() => comeBack({ own: self, etcd, members: { epoch: 1 }, files, service }))
       await newcomer.start()
     },
-    /** Of the learner, when it is there. */
+    /** Id of the learner, when there is one. */
     id: () =>
       until(
         'it is one of them',
@@ -48,7 +48,7 @@ async function nodeOf(test: Test, cluster: EtcdCluster, newcomer: EtcdMember, cl
   }
 }
 
-t.test('a member that took the id of one that is gone is replaced', { skip }, async (test) => {
+t.test('a member that took the id of a deleted one is replaced', { skip }, async (test) => {
   if (typeof programs === 'string') return
   const cluster = await EtcdCluster.start(test, programs, 1)
   const etcd = cluster.client()
@@ -56,7 +56,7 @@ t.test('a member that took the id of one that is gone is replaced', { skip }, as
   let now_ms = 0
   const node = await nodeOf(test, cluster, newcomer, { monotonic_ms: () => now_ms })
   const add = () => asked(() => etcd.members.add([newcomer.peerUrl], { isLearner: true }))
-  // As if it had asked a member that was just reading of the one before.
+  // As if it had asked a member that was just reading of the deleted one.
   const gone = await add()
   await newcomer.start()
   test.equal(await node.id(), gone.id)
@@ -73,10 +73,10 @@ t.test('a member that took the id of one that is gone is replaced', { skip }, as
   await node.replace()
   test.not(await node.id(), id)
   now_ms = 60_000
-  test.equal(await node.look(), false, 'what is there is left alone')
+  test.equal(await node.look(), false, 'an existing member is left alone')
 })
 
-t.test('a member that has lost what it had gets another id, and its vote', { skip }, async (test) => {
+t.test('a member that has lost its data gets another id, and its vote', { skip }, async (test) => {
   if (typeof programs === 'string') return
   const cluster = await EtcdCluster.start(test, programs, 1)
   const etcd = cluster.client()
@@ -85,7 +85,7 @@ t.test('a member that has lost what it had gets another id, and its vote', { ski
   await etcd.members.add([newcomer.peerUrl], { isLearner: true })
   await newcomer.start()
   const id = await node.id()
-  /** Whether it has ended by itself, or else has what is written now. */
+  /** Returns whether it has ended on its own, and otherwise waits until it has the current data. */
   const isInVain = async (mark: string) => {
     await etcd.put('mark', mark)
     const has = async (client: EtcdClient) =>
@@ -95,20 +95,20 @@ t.test('a member that has lost what it had gets another id, and its vote', { ski
       return (await unlessRefused(cluster.alone(newcomer, has))) === true ? false : undefined
     })
   }
-  // While its first answer is on the way, the leader still begins anew with it.
+  // While its first answer is on the way, the leader still starts again with it.
   for (let tries = 0; !(await isInVain(`${tries}`)); tries++) {
     await newcomer.kill()
     rmSync(newcomer.settings.dataFolder, { recursive: true })
     await newcomer.start()
   }
-  test.match(newcomer.log, /is out of range \[lastIndex\(0\)\]/, 'why it cannot be the same one')
+  test.match(newcomer.log, /is out of range \[lastIndex\(0\)\]/, 'the reason why it cannot be the same one')
   await node.replace()
   const other = await node.id()
   test.not(other, id)
   await asked(() => etcd.members.promote(other))
 })
 
-/** How often it was started; `mend` makes room for the second time. */
+/** Returns how often it was started; `mend` lets the second start succeed. */
 async function startsOf(newcomer: Awaited<ReturnType<EtcdCluster['prepare']>>, mend: () => Promise<unknown>) {
   let starts = 0
   const restart = async () => {
@@ -123,7 +123,7 @@ async function startsOf(newcomer: Awaited<ReturnType<EtcdCluster['prepare']>>, m
   return starts
 }
 
-t.test('a newcomer whom nobody lists yet is started again', { skip }, async (test) => {
+t.test('a newcomer that no member lists yet is restarted', { skip }, async (test) => {
   if (typeof programs === 'string') return
   const cluster = await EtcdCluster.start(test, programs, 1)
   const newcomer = await cluster.prepare('newcomer')
@@ -139,7 +139,7 @@ t.test('a newcomer whom nobody lists yet is started again', { skip }, async (tes
   )
 })
 
-t.test('a newcomer whom nobody answers yet is started again', { skip }, async (test) => {
+t.test('a newcomer that no member answers yet is restarted', { skip }, async (test) => {
   if (typeof programs === 'string') return
   const cluster = await EtcdCluster.start(test, programs, 1)
   const newcomer = await cluster.prepare('newcomer')

@@ -43,7 +43,7 @@ t.test('a cluster begins with its store, and with authorities that only nodes ca
   for (const { value } of all.kvs) t.notOk(Buffer.from(value).toString('latin1').includes('PRIVATE KEY'))
 })
 
-t.test('a node is certified by both, with the address that it is reached at and comes from', async (t) => {
+t.test('a node is certified by both, for the address at which it is reached and from which it connects', async (t) => {
   const issuers = await newIssuers()
   const { keys, requests } = await newRequests()
   const place = { nodeId: 'node-1', host: '127.3.2.1', port: 9444 }
@@ -58,7 +58,7 @@ t.test('a node is certified by both, with the address that it is reached at and 
   }
 })
 
-t.test('a key that a node has is certified again, for two addresses', async (t) => {
+t.test('an existing key is certified again, for two addresses', async (t) => {
   const issuers = await newIssuers()
   const { keys, requests } = await newRequests()
   const place = { nodeId: 'node-1', host: '192.0.2.1', port: 9444 }
@@ -77,7 +77,7 @@ t.test('a key that a node has is certified again, for two addresses', async (t) 
   t.same([member.serials.length, member.serials[0]], [2, serial])
 })
 
-t.test('certificates of removed nodes are listed by every authority that counts', async (t) => {
+t.test('certificates of removed nodes are revoked by every valid authority', async (t) => {
   const { pairs: first } = await newIssuers()
   const authorities = await newAuthorities('cluster-1', NOW_MS)
   const second = { ...pairOf(authorities, 'k', 2), authorities }

@@ -13,14 +13,14 @@ const members = (takenBy?: string) =>
     takeovers: () => (takenBy === undefined ? [] : [{ nodeId: takenBy }]),
   }) as unknown as Members
 
-t.test('the own member comes first when it votes', async (t) => {
+t.test('its own member comes first when it votes', async (t) => {
   t.same(gatewaysOf(members(), own), [B, A])
   t.same(gatewaysOf(members(), own, { isVoter: true, names: new Set(['a', 'b']) }), [A, B])
 })
 
-t.test('a member of another etcd is asked nothing', async (t) => {
+t.test('a member of another etcd is not asked', async (t) => {
   t.same(gatewaysOf(members(), own, { isVoter: true, names: new Set(['a']) }), [A])
-  t.same(gatewaysOf(members('a'), own), [A], 'nor one that may be, by who has taken over')
+  t.same(gatewaysOf(members('a'), own), [A], 'nor one that may be, after a takeover')
   t.same(gatewaysOf(members('b'), own), [B, A])
-  t.same(gatewaysOf(members('a'), { ...own, isReturning: true }), [B, A], 'whoever comes back goes by the others')
+  t.same(gatewaysOf(members('a'), { ...own, isReturning: true }), [B, A], 'a returning node uses the others')
 })

@@ -20,7 +20,7 @@ const made = (epoch: number, id: string, since: number): Takeover => ({
   reason: 'gone',
 })
 
-t.test('how histories stand to each other', async (t) => {
+t.test('relations between histories', async (t) => {
   const [first, mine, theirs] = [made(2, 'x', 5), made(3, 'a', 20), made(3, 'b', 15)]
   t.same(standingTo([first], [first]), { is: 'same' })
   t.same(standingTo([first], [first, theirs]), { is: 'older' })
@@ -28,7 +28,7 @@ t.test('how histories stand to each other', async (t) => {
   t.same(standingTo([first, mine], [first, theirs]), { is: 'parted', since: 15 })
 })
 
-/** The node `a`, and what the node `b` says when it is asked. */
+/** The node `a`, and the answers of the node `b`. */
 async function nodeA(test: Test, told: HistoryTold | (() => Promise<HistoryTold>), halt?: string) {
   const cluster = await MemoryCluster.form(test)
   const node = await cluster.node('a')
@@ -62,7 +62,7 @@ async function nodeA(test: Test, told: HistoryTold | (() => Promise<HistoryTold>
     clock: manualClock(),
     log: silentLog,
   })
-  /** This node takes over where it is. */
+  /** This node takes over in its own history. */
   const takeOver = async () => {
     await node.store.write({ op: 'takeover', takeover: made(2, 'a', node.log.position) })
   }
@@ -82,7 +82,7 @@ async function nodeA(test: Test, told: HistoryTold | (() => Promise<HistoryTold>
 const ALONE = [{ id: '1', name: 'a', peerUrls: [], clientUrls: [], isLearner: false }]
 const THEIRS = (edits: number): HistoryTold => ({ takeovers: [made(2, 'b', 2)], edits, givesWay: false })
 
-t.test('who has missed a takeover comes back by itself', async (t) => {
+t.test('a node that has missed a takeover comes back automatically', async (t) => {
   const { histories, changes, beginnings, asideFiles } = await nodeA(t, THEIRS(0))
   await histories.look(undefined)
   t.same([changes, beginnings(), histories.givesWay], [[{ isReturning: true, vote: undefined }], 1, true])
@@ -90,21 +90,21 @@ t.test('who has missed a takeover comes back by itself', async (t) => {
   t.throws(() => histories.admit(staged('a', 1)), { code: 'NO_QUORUM' })
 })
 
-t.test('what only it has is set aside before', async (t) => {
+t.test('its own changes are set aside before', async (t) => {
   const { node, histories, asideFiles } = await nodeA(t, THEIRS(0))
   await node.store.write(staged('more', 1))
   await histories.look(undefined)
   t.equal(asideFiles().length, 1)
 })
 
-t.test('a node that is halted comes back as well, and what it has is set aside in any case', async (t) => {
+t.test('a halted node comes back as well, and its data are set aside in any case', async (t) => {
   const { node, histories, beginnings, asideFiles } = await nodeA(t, THEIRS(0), 'it differs')
   node.log.halt('it differs')
   await histories.look(undefined)
   t.same([beginnings(), asideFiles().length], [1, 1])
 })
 
-t.test('of two histories the one that nobody has changed gives way', async (t) => {
+t.test('of two histories the unchanged one gives way', async (t) => {
   const unchanged = await nodeA(t, THEIRS(1))
   await unchanged.takeOver()
   await unchanged.histories.look(ALONE)
@@ -116,7 +116,7 @@ t.test('of two histories the one that nobody has changed gives way', async (t) =
   t.same([changed.beginnings(), changed.histories.parted], [0, undefined], 'and the other one waits for it')
 })
 
-t.test('who has begun anew says so, and nobody gives way to it', async (t) => {
+t.test('a node that has restarted says so, and no other gives way to it', async (t) => {
   const { histories, takeOver, comesBack, beginnings } = await nodeA(t, { ...THEIRS(0), givesWay: true })
   await takeOver()
   await histories.look(ALONE)
@@ -127,7 +127,7 @@ t.test('who has begun anew says so, and nobody gives way to it', async (t) => {
   t.match(await histories.answer(question), { givesWay: true })
 })
 
-t.test('where both were changed neither goes on before a person chooses', async (t) => {
+t.test('where both were changed neither continues before a person chooses', async (t) => {
   const { node, histories, takeOver, beginnings, asideFiles } = await nodeA(t, THEIRS(3))
   await refuses(t, 'NOT_FOUND', histories.resolve('b'))
   await takeOver()
@@ -135,7 +135,7 @@ t.test('where both were changed neither goes on before a person chooses', async 
   await histories.look(ALONE)
   t.same(histories.parted, { nodeId: 'b', since: 2, edits: { here: 1, there: 3 } })
   t.throws(() => histories.admit(staged('a', 1)), { code: 'NO_QUORUM' })
-  t.doesNotThrow(() => histories.admit({ op: 'put', table: 'sessions', puts: [], removed: [] }), 'people log in')
+  t.doesNotThrow(() => histories.admit({ op: 'put', table: 'sessions', puts: [], removed: [] }), 'users log in')
   await refuses(t, 'INVALID_BODY', histories.resolve('c'))
   await refuses(t, 'NODE_UNREACHABLE', histories.resolve('a'))
   t.same(beginnings(), 0)
@@ -143,7 +143,7 @@ t.test('where both were changed neither goes on before a person chooses', async 
   t.same([beginnings(), asideFiles().length], [1, 1])
 })
 
-t.test('where both are told to give way, one at the other, not both do', async (t) => {
+t.test('where both are told to give way, one after another, only one does', async (t) => {
   let other = THEIRS(3)
   const { node, histories, takeOver, beginnings } = await nodeA(t, async () => other)
   await takeOver()
@@ -155,7 +155,7 @@ t.test('where both are told to give way, one at the other, not both do', async (
   t.equal(beginnings(), 0)
 })
 
-t.test('nobody gives way to a node that does not answer', async (t) => {
+t.test('no node gives way to one that does not answer', async (t) => {
   let other = async () => THEIRS(3)
   const { node, histories, takeOver, beginnings } = await nodeA(t, () => other())
   await takeOver()
@@ -166,7 +166,7 @@ t.test('nobody gives way to a node that does not answer', async (t) => {
   t.same([beginnings(), histories.givesWay], [0, false])
 })
 
-t.test('while it asks the other one it says that it gives way itself', async (t) => {
+t.test('while it asks the other one it answers that it gives way itself', async (t) => {
   let said: HistoryTold | undefined
   const { node, histories, takeOver, beginnings } = await nodeA(t, async () => {
     if (histories.parted !== undefined) said = await histories.answer({ takeovers: THEIRS(3).takeovers })
@@ -179,7 +179,7 @@ t.test('while it asks the other one it says that it gives way itself', async (t)
   t.match([said, beginnings()], [{ givesWay: true }, 1])
 })
 
-t.test('who removes the other one has chosen', async (t) => {
+t.test('removing the other one is a choice', async (t) => {
   const { node, members, histories, takeOver } = await nodeA(t, THEIRS(3))
   await takeOver()
   await node.store.write(staged('more', 1))
@@ -192,7 +192,7 @@ t.test('who removes the other one has chosen', async (t) => {
   await refuses(t, 'NOT_FOUND', histories.resolve('a'))
 })
 
-t.test('a node that is told that the other one goes on gives way', async (t) => {
+t.test('a node that is told that the other one continues gives way', async (t) => {
   const { histories, takeOver, beginnings } = await nodeA(t, THEIRS(3))
   await takeOver()
   t.match(await histories.answer({ takeovers: [made(2, 'b', 2)] }), { edits: 0, givesWay: false })

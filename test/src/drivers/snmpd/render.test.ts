@@ -42,12 +42,12 @@ t.test('hostile text stays one value of one line', async (test) => {
   }
 })
 
-t.test('what could not be one value is not written at all', async (test) => {
+t.test('a text that cannot be one value is not written at all', async (test) => {
   const rendered = lines({ location: '#', contact: 'ü'.repeat(200), community: 'ü'.repeat(200) }).join('\n')
   test.notMatch(rendered, /sysLocation|sysContact|com2sec/)
 })
 
-t.test('nobody writes by community, and nobody reads or writes users and rights', async (test) => {
+t.test('nothing is writable by community, and users and rights are neither readable nor writable', async (test) => {
   const rendered = lines({})
   test.same(
     rendered.filter((line) => line.startsWith('access')),
@@ -65,5 +65,5 @@ t.test('nobody writes by community, and nobody reads or writes users and rights'
 t.test('no text can be set: the agent would read it as configuration at its next start', async (test) => {
   const settable = lines({ location: 'x' }).filter((line) => line.startsWith('view fulcrumSet'))
   test.same(settable, ['view fulcrumSet included .1.3.6.1.2.1.11.30'])
-  test.ok(lines({}).includes('[snmp] persistentDir /var/lib/snmp/fulcrum'), 'where the unit vets what it kept')
+  test.ok(lines({}).includes('[snmp] persistentDir /var/lib/snmp/fulcrum'), 'where the unit checks the stored file')
 })

@@ -25,7 +25,7 @@ const record = (more: Partial<UserInterface> = {}): UserInterface => ({
 })
 const of = (more: Partial<UserInterface> = {}) => viewOf({ userInterfaces: [record(more)] })
 const none = viewOf({})
-/** Where the API listens, and nothing of sshd. */
+/** Settings of the API, and none of sshd. */
 const API = { apiPort: 8443, ipId: '', SSLCertificate: '' }
 const apiOnly = viewOf({ userInterfaces: [{ id: NODE, ...API }] })
 const onAsFound = viewOf({ userInterfaces: [{ id: NODE, ...API, sshEnabled: true }] })
@@ -47,15 +47,19 @@ for (const file of readdirSync(GOLDEN).filter((name) => name.endsWith('.json')))
   })
 }
 
-t.test('plans by what changed', (t) => {
+t.test('plans by type of change', (t) => {
   const kinds = (...views: Parameters<typeof driver.plan>) => described(driver.plan(...views))
-  t.strictSame(kinds(none, none, runtime), [], 'without a record nothing, as it was found')
+  t.strictSame(kinds(none, none, runtime), [], 'without a record nothing, as found')
   t.strictSame(kinds(undefined, none, runtime), [], 'nor at a start')
   t.strictSame(kinds(of(), of({ apiPort: 8443 }), runtime), [], 'the port of the API is not sshd’s')
-  t.strictSame(kinds(of(), of({ id: 'node-2', sshPort: 2222 }), runtime).length > 0, true, 'this node’s record went')
-  t.strictSame(kinds(none, apiOnly, runtime), [], 'a record that says nothing of sshd')
+  t.strictSame(
+    kinds(of(), of({ id: 'node-2', sshPort: 2222 }), runtime).length > 0,
+    true,
+    'this node’s record is deleted',
+  )
+  t.strictSame(kinds(none, apiOnly, runtime), [], 'a record without sshd')
   t.strictSame(kinds(undefined, apiOnly, runtime), [], 'nor at a start')
-  t.strictSame(kinds(of(), apiOnly, runtime), kinds(of(), none, runtime), 'what was said of it is taken back')
+  t.strictSame(kinds(of(), apiOnly, runtime), kinds(of(), none, runtime), 'its settings are removed')
   t.strictSame(kinds(none, viewOf({ userInterfaces: [record({ id: 'node-2' })] }), runtime), [], 'another node’s')
   t.strictSame(kinds(of(), of({ sshPort: 2222 }), runtime), ON, 'a port')
   t.strictSame(kinds(none, of({ sshPort: 2222 }), runtime), ON, 'the first record')
@@ -65,12 +69,12 @@ t.test('plans by what changed', (t) => {
   t.strictSame(
     kinds(of(), none, runtime),
     ['run', 'removeFile', 'run', 'setting undefined'],
-    'the record is gone: as the machine was found',
+    'the record is deleted: the machine as found',
   )
   t.end()
 })
 
-t.test('on, on the ports that it has: no port is asked for', (t) => {
+t.test('on, on its present ports: no port is given', (t) => {
   const steps = driver.plan(none, onAsFound, runtime)
   t.strictSame(described(steps), ['check', 'replaceFile', 'setting enabled', 'reload (act)', 'run'])
   t.match(steps[0], { ports: [] })
@@ -88,19 +92,19 @@ t.test('plans of an unknown machine, and of at least a given cost', (t) => {
   t.end()
 })
 
-t.test('a port is tried beforehand when sshd is known not to have it', (t) => {
+t.test('a port is tested beforehand when sshd is known not to have it', (t) => {
   const ports = (...[running, desired]: [Parameters<typeof driver.plan>[0], Parameters<typeof driver.plan>[1]]) => {
     const [check] = driver.plan(running, desired, runtime)
     return check?.kind === 'check' ? check.ports?.map(({ port }) => port) : undefined
   }
-  t.strictSame(ports(of(), of({ sshPort: 2222 })), [2222], 'another one')
+  t.strictSame(ports(of(), of({ sshPort: 2222 })), [2222], 'another port')
   t.strictSame(ports(of({ sshEnabled: false }), of()), [22], 'sshd does not run')
   t.strictSame(ports(none, of({ sshPort: 2222 })), [], 'it may be listening there')
   t.strictSame(ports(undefined, of()), [])
   t.end()
 })
 
-t.test('every check comes before the reload, and the whole configuration is judged with the port', (t) => {
+t.test('every check comes before the reload, and the whole configuration is checked with the port', (t) => {
   const steps = driver.plan(of(), of({ sshPort: 2222 }), runtime)
   const judged = steps.find((step) => step.kind === 'run' && step.expect !== undefined)
   t.match(judged, { expect: { prefix: 'port ', lines: ['port 2222'] }, why: /remove every other "Port" line/ })
@@ -108,7 +112,7 @@ t.test('every check comes before the reload, and the whole configuration is judg
   t.end()
 })
 
-t.test('what a change costs', (t) => {
+t.test('the cost of a change', (t) => {
   type Side = Partial<UserInterface> | 'of the API alone' | undefined
   const unsaid = 'of the API alone'
   const effect = (before: Side, after: Side, id = NODE) => {
@@ -126,9 +130,9 @@ t.test('what a change costs', (t) => {
   t.equal(effect({ sshEnabled: false }, {}), 'reload')
   t.equal(effect({}, { apiPort: 1 }), undefined)
   t.equal(effect({ sshEnabled: false }, { sshEnabled: false, sshPort: 1 }), undefined)
-  t.equal(effect(undefined, unsaid), undefined, 'a record that says nothing of sshd')
+  t.equal(effect(undefined, unsaid), undefined, 'a record without sshd')
   t.equal(effect(unsaid, {}), 'reload')
-  t.equal(effect({}, unsaid), 'reload', 'as it was found')
+  t.equal(effect({}, unsaid), 'reload', 'as found')
   t.equal(effect({}, { sshPort: 2222 }, 'node-2'), undefined)
   const route = { section: 'groups', id: NODE, before: undefined, after: undefined } as const
   t.equal(driver.effectOf(route, none, none), undefined)
@@ -170,7 +174,7 @@ t.test('after a failure the file is back before sshd reads its settings again', 
   }
 })
 
-/** A machine as it was found, and what there is of sshd on it. */
+/** A machine as it was found, with its state of sshd. */
 async function machine(found: 'enabled' | 'disabled') {
   const memory = new KeyValueMemory()
   await memory.set('unitEnabled ssh', found)
@@ -188,7 +192,7 @@ const CONFIGURATIONS = [
   of({ apiPort: 8443, sshPort: 2200 }),
 ]
 
-t.test('whatever came before, the end is the same', async (t) => {
+t.test('whatever came before, the final state is the same', async (t) => {
   for (const found of ['enabled', 'disabled'] as const) {
     for (const end of CONFIGURATIONS) {
       const once = await machine(found)
@@ -207,7 +211,7 @@ t.test('whatever came before, the end is the same', async (t) => {
   }
 })
 
-t.test('killed before any step: what was running is made again', async (t) => {
+t.test('killed before any step: the running state is restored', async (t) => {
   for (const found of ['enabled', 'disabled'] as const) {
     for (const running of CONFIGURATIONS) {
       for (const attempted of CONFIGURATIONS) {

@@ -17,19 +17,19 @@ t.test('without a zone the machine is left as it was found', async (test) => {
   test.same(values(undefined, viewOf({ clocks: [clock('Europe/Paris', 'another-node')] })), [])
 })
 
-t.test('a zone is set when it is another one, or nobody knows', async (test) => {
+t.test('a zone is set when it differs, or is unknown', async (test) => {
   test.same(values(undefined, view('Europe/Paris')), ['Europe/Paris'])
   test.same(values(view(), view('Europe/Paris')), ['Europe/Paris'])
   test.same(values(view('Etc/UTC'), view('Europe/Paris')), ['Europe/Paris'])
   test.same(values(view('Europe/Paris'), view('Europe/Paris')), [])
 })
 
-t.test('a zone that goes gives back what was found', async (test) => {
+t.test('removing a zone restores the original one', async (test) => {
   test.same(values(view('Europe/Paris'), view()), [undefined])
   test.same(values(view('Europe/Paris'), view('')), [undefined])
 })
 
-t.test('only a change of the zone of this node costs something', async (test) => {
+t.test("only a change of this node's zone has a cost", async (test) => {
   const change = (before: string, after: string, id = 'node') =>
     driver.effectOf({ section: 'clocks', id, before: clock(before, id), after: clock(after, id) }, view(), view())
   test.equal(change('Etc/UTC', 'Europe/Paris'), 'runtime')

@@ -26,7 +26,7 @@ t.test('goldens', async (test) => {
   goldenFiles(test, 'vrrp', three, (records) => three.render(viewOf(records)))
 })
 
-t.test('keepalived takes what comes of each golden', { skip: lacks('keepalived') }, async (test) => {
+t.test('keepalived accepts the files of each golden', { skip: lacks('keepalived') }, async (test) => {
   const url = new URL('../../../golden/vrrp/', import.meta.url)
   const file = join(temporaryFolder(test, 'vrrp'), 'fulcrum-vrrp.conf')
   for (const name of ['pair', 'preferred']) {
@@ -37,37 +37,34 @@ t.test('keepalived takes what comes of each golden', { skip: lacks('keepalived')
     test.equal(status, 0, `${name}: ${lines.join('; ')}`)
   }
   writeFileSync(file, 'vrrp_instance a {\n    virtual_router_id 999\n}\n')
-  test.not(keepalivedCheck(file).status, 0, 'and not what it cannot')
+  test.not(keepalivedCheck(file).status, 0, 'and refuses an invalid one')
 })
 
-t.test(
-  'a node without a cluster is left as it was, and so is one whose floating IPs only it can have',
-  async (test) => {
-    for (const [one, records] of [
-      [vrrpDriver('node', () => []), pair({})],
-      [vrrpDriver('node', () => ['node']), pair({})],
-      [driver, ALONE],
-    ] as const) {
-      test.same(one.render(viewOf(records)), [])
-      test.same(one.plan(viewOf({}), viewOf(records), { atLeast: 'restart' }), [])
-    }
-  },
-)
+t.test('a node without a cluster is left as found, and so is one whose floating IPs only it can have', async (test) => {
+  for (const [one, records] of [
+    [vrrpDriver('node', () => []), pair({})],
+    [vrrpDriver('node', () => ['node']), pair({})],
+    [driver, ALONE],
+  ] as const) {
+    test.same(one.render(viewOf(records)), [])
+    test.same(one.plan(viewOf({}), viewOf(records), { atLeast: 'restart' }), [])
+  }
+})
 
-t.test('what changes is reloaded behind everything else, what runs already is adopted', async (test) => {
+t.test('changes are reloaded after everything else, a running keepalived is adopted', async (test) => {
   test.same(units(plan(ALONE, pair({}))), ['reload act true'])
   test.same(units(plan(undefined, pair({}))), ['reload skip true'])
   test.same(plan(pair({}), pair({})), [])
   test.same(units(plan(pair({}), pair({}), 'restart')), ['reload act true'], 'no apply moves an address by a restart')
 })
 
-t.test('an address that stays on this node alone is let go of before it is made there', async (test) => {
+t.test('an address that stays on this node alone is released before it is added there', async (test) => {
   const two = pair({ floating: ['10.0.0.100', '10.0.0.101'] })
   test.same(units(plan(two, pair({}))), ['reload act false'])
   test.same(units(plan(pair({}), ALONE)), ['stop skip false'])
 })
 
-t.test('of an unknown machine without anything to move only what is there is removed', async (test) => {
+t.test('on an unknown machine without movable addresses only existing files are removed', async (test) => {
   const host = new RecordingHost()
   test.match(await executePlan(host, plan(undefined, ALONE)), { ok: true })
   test.same(host.journal, [])
@@ -91,7 +88,7 @@ t.test('of an unknown machine without anything to move only what is there is rem
   )
 })
 
-t.test('names of interfaces are filled in on the machine; one that is not there is none', async (test) => {
+t.test('names of interfaces are filled in on the machine; a missing one is left out', async (test) => {
   for (const [names, link] of [
     [new Map([['card-a', 'eth7']]), /^ {4}interface eth7$/m],
     [new Map<string, string>(), /^ {4}interface gone-[\da-f]{10}$/m],
@@ -104,7 +101,7 @@ t.test('names of interfaces are filled in on the machine; one that is not there 
   }
 })
 
-t.test('programs of each node may listen on what another has, before they are told to', async (test) => {
+t.test('programs of each node may listen on addresses of another, before they are configured to', async (test) => {
   const set = plan(ALONE, pair({})).flatMap((step) => (step.kind === 'setting' ? [[step.setting, step.value]] : []))
   test.same(set, [
     [{ kind: 'sysctl', key: 'net.ipv4.ip_nonlocal_bind' }, '1'],
@@ -125,6 +122,6 @@ t.test('a frontend counts when it is the first or the last that serves', async (
   test.equal(driver.effectOf(other, viewOf({}), viewOf(pair({}))), undefined)
 })
 
-t.test('what keepalived says is passed on', async (test) => {
+t.test('messages of keepalived are passed on', async (test) => {
   test.same(driver.diagnose('no', viewOf({})), [{ section: undefined, id: undefined, field: undefined, message: 'no' }])
 })

@@ -18,11 +18,11 @@ const without = (records: Records, nodeId: string): Records => ({
 t.test('a floating IP moves between the nodes that have an interface and an address in its group', async (test) => {
   test.same(placements(pair({}), PAIR), [['moves'], ['moves']])
   test.same(placements(pair({}), THREE), [['moves'], ['moves'], ['elsewhere']])
-  test.same(placements(pair({}), ['node']), [['here']], 'who is no member any more does not count')
+  test.same(placements(pair({}), ['node']), [['here']], 'a former member does not count')
   test.same(
     placements(pair({ nodes: ['node'] }), PAIR),
     [['here'], ['here']],
-    'the second says that it has no interface',
+    'the second reports that it has no interface',
   )
 })
 
@@ -36,7 +36,7 @@ t.test('where only one node could have it, that one does, and the others are tol
   test.same(unmovable(viewOf(pair({})), { nodeId: 'node', nodeIds: PAIR }), [])
 })
 
-t.test('what moves is no address that this node makes itself', async (test) => {
+t.test('a moving address is none that this node adds itself', async (test) => {
   const addresses = (nodeId: string, nodeIds: readonly string[]) =>
     desiredNetwork(viewOf(pair({})), nodeId, nodeIds).addresses.map(({ ip }) => ip)
   test.same(addresses('node', []), ['10.0.0.5', '10.0.0.100'])
@@ -44,7 +44,7 @@ t.test('what moves is no address that this node makes itself', async (test) => {
   test.same(addresses('node-2', PAIR), ['10.0.0.6'])
 })
 
-t.test('the first node comes first, unless another is preferred', async (test) => {
+t.test('the first node takes precedence, unless another is preferred', async (test) => {
   const records = pair({ floating: ['10.0.0.100', '10.0.0.101'] })
   const [first, second] = records.floatingIps ?? []
   const preferring = {
@@ -71,7 +71,7 @@ t.test('the first node comes first, unless another is preferred', async (test) =
   ])
 })
 
-/** The VRRP ids of floating IPs with these preferred nodes, in the eyes of each node that can have them. */
+/** Returns the VRRP ids of floating IPs with these preferred nodes, as seen by each node that can have them. */
 function idsOf(nodes: readonly string[], nodeIds: readonly string[], preferred: readonly string[]) {
   const records = pair({ nodes, group: { vrrpId: 1 }, floating: preferred.map((_, at) => `10.0.0.${100 + at}`) })
   const floatingIps = (records.floatingIps ?? []).map((one, at) => ({ ...one, preferredNode: preferred[at] ?? '' }))
@@ -85,16 +85,16 @@ function idsOf(nodes: readonly string[], nodeIds: readonly string[], preferred: 
   return [...new Set(seen.map((ids) => ids.join(' ')))]
 }
 
-t.test('preferred nodes have VRRP ids of their own, that stay', async (test) => {
+t.test('preferred nodes have their own VRRP ids, which stay', async (test) => {
   test.same(idsOf(PAIR, PAIR, ['', 'node', 'node-2']), ['1 2 3'])
-  test.same(idsOf(PAIR, THREE, ['node', 'node-3']), ['2 4'], 'one that is not in the group')
+  test.same(idsOf(PAIR, THREE, ['node', 'node-3']), ['2 4'], 'a node outside of the group')
   const five = Array.from('12345', (digit) => `n${digit}`)
   const group = ['n1', 'gone', 'n2', 'n3', 'n4', 'n5']
-  test.same(idsOf(group, five, five), ['2 4 5 6 3'], 'the sixth of the group has the place of one that is gone')
-  test.same(idsOf(['gone', ...PAIR], PAIR, [...PAIR]), ['3 4'], 'behind one that is gone nothing changes')
+  test.same(idsOf(group, five, five), ['2 4 5 6 3'], 'the sixth of the group has the place of a removed one')
+  test.same(idsOf(['gone', ...PAIR], PAIR, [...PAIR]), ['3 4'], 'after a removal nothing changes')
 })
 
-t.test('every node counts the VRRP ids alike, from that of the group or from its id', async (test) => {
+t.test('every node derives the same VRRP ids, from that of the group or from its id', async (test) => {
   const ids = (group: { readonly vrrpId?: number }) =>
     PAIR.flatMap((nodeId) =>
       instancesOf(viewOf(pair({ group })), { nodeId, nodeIds: PAIR }).map(({ vrrpId }) => vrrpId),

@@ -4,7 +4,7 @@ import type { IpGroup } from '../../../../src/model/network.ts'
 import { viewOf } from '../../../fixtures/view.ts'
 import { pair, PAIR } from './vrrp-records.ts'
 
-/** Two groups on the same cards. */
+/** Two groups on the same interfaces. */
 function two(first: number, second: number, other: Partial<IpGroup> = {}, floating = ['10.0.0.100']) {
   const a = pair({ group: { vrrpId: first } })
   const b = pair({ group: { id: 'dmz', name: 'DMZ', vrrpId: second, ...other }, floating })
@@ -17,7 +17,7 @@ function two(first: number, second: number, other: Partial<IpGroup> = {}, floati
   }
 }
 
-t.test('groups of one interface with the same VRRP ids are refused, with ids that are free', async (test) => {
+t.test('groups of one interface with the same VRRP ids are refused, with free ids', async (test) => {
   const driver = vrrpDriver('node', () => PAIR)
   test.same(driver.verify(viewOf(two(1, 7))), [])
   test.same(driver.verify(viewOf(two(1, 6))), [
@@ -34,11 +34,11 @@ t.test('groups of one interface with the same VRRP ids are refused, with ids tha
   const own = staticIps.map((one) =>
     one.groupId === 'dmz' ? { ...one, ip: one.ip.replace('10.0.0.', 'fd00::') } : one,
   )
-  test.same(driver.verify(viewOf({ ...six, staticIps: own })), [], 'keepalived tells families apart')
+  test.same(driver.verify(viewOf({ ...six, staticIps: own })), [], 'keepalived distinguishes families')
   test.same(vrrpDriver('node', () => []).verify(viewOf(two(1, 1))), [], 'nothing moves without a cluster')
 })
 
-t.test('floating IPs of one group that would move by one VRRP id are refused, with what to do', async (test) => {
+t.test('floating IPs of one group that would move with one VRRP id are refused, with the remedy', async (test) => {
   const driver = vrrpDriver('node', () => PAIR)
   const records = pair({ floating: ['10.0.0.100', '10.0.0.101'] })
   const preferring = (...nodes: readonly string[]) =>

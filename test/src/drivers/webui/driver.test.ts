@@ -17,18 +17,18 @@ const record = (more: Partial<UserInterface> = {}): UserInterface => ({
 const effect = (before: UserInterface | undefined, after: UserInterface | undefined, id = NODE) =>
   driver.effectOf({ section: 'userInterfaces', id, before, after }, viewOf({}), viewOf({}))
 
-t.test('it moves with its port and address, and shows another certificate', async (t) => {
+t.test('it moves with its port and address, and presents another certificate', async (t) => {
   t.equal(effect(record(), record({ apiPort: 8443 })), 'reload')
   t.equal(effect(record(), record({ ipId: 'address' })), 'reload')
   t.equal(effect(record(), record({ SSLCertificate: 'shown' })), 'reload')
-  t.equal(effect(record({ apiPort: 8443 }), undefined), 'reload', 'back to where the command line has it')
+  t.equal(effect(record({ apiPort: 8443 }), undefined), 'reload', 'back to the address of the command line')
   t.equal(effect(record(), record({ sshPort: 2222, sshEnabled: true })), undefined, 'sshd is another program')
   t.equal(effect(undefined, record()), undefined, 'where it listens anyway')
   t.equal(effect(undefined, record({ apiPort: 8443 })), 'reload')
   t.equal(effect(record({ id: 'node-2' }), record({ id: 'node-2', apiPort: 1 }), 'node-2'), undefined, 'another node’s')
 })
 
-t.test('a certificate that it shows is its matter, any other is not', async (t) => {
+t.test('a certificate in use concerns it, any other does not', async (t) => {
   const desired = viewOf({ userInterfaces: [record({ SSLCertificate: 'shown' })] })
   const after = await certificateRecord(t, 'shown')
   const replaced = (id: string): RecordChange => ({ section: 'certificates', id, before: after, after })
@@ -36,7 +36,7 @@ t.test('a certificate that it shows is its matter, any other is not', async (t) 
   t.equal(driver.effectOf(replaced('other'), desired, desired), undefined)
 })
 
-t.test('the daemon moves it by itself: no step and no file', async (t) => {
+t.test('the daemon moves by itself: no step and no file', async (t) => {
   const desired = viewOf({ userInterfaces: [record({ apiPort: 8443 })] })
   t.strictSame(driver.plan(undefined, desired, { atLeast: 'restart' }), [])
   t.strictSame([...driver.prepare(desired), ...driver.verify(desired), ...driver.render(desired)], [])

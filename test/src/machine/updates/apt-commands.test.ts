@@ -17,11 +17,11 @@ t.test('nothing asks a question, and changed configuration files stay', async (t
     test.match(line, /DEBIAN_FRONTEND=noninteractive/, line)
     test.match(line, /--force-confdef/, line)
     test.match(line, /--force-confold/, line)
-    test.match(line, /^env --unset=no_proxy/, 'apt would take it for endings of names')
+    test.match(line, /^env --unset=no_proxy/, 'apt would match it by suffixes of names')
   }
 })
 
-t.test('an update: repair, ask, install; uploaded files last, and they go', async (test) => {
+t.test('an update: repair, refresh, install; uploaded files last, and they are deleted', async (test) => {
   const plain = argvOf(upgradeSteps([]))
   test.match(plain, [
     /dpkg-query/,
@@ -43,7 +43,7 @@ t.test('an update: repair, ask, install; uploaded files last, and they go', asyn
   )
 })
 
-t.test('a major version: asked on the side, then a snapshot, then the sources, which can be put back', async (test) => {
+t.test('a major version: a separate check, then a snapshot, then the sources, which can be restored', async (test) => {
   const change = { folder: '/job', files: ['/etc/apt/sources.list'], suites: [{ from: 'a', to: 'b' }] }
   const lines = argvOf(majorSteps({ ...change, snapshot: ['lvcreate', 'x'] }))
   const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line))

@@ -35,7 +35,7 @@ function fixture(test: Test) {
   return { state, open, job, news, lines }
 }
 
-t.test('a plan is carried out beside this process, and its output comes as it is made', async (test) => {
+t.test('a plan is carried out beside this process, and its output arrives as it is written', async (test) => {
   const { state, open, job, news, lines } = fixture(test)
   const work = open()
   await work.run(job, planOf(step('echo one'), step('echo "a 1"', { output: 'before' })))
@@ -50,14 +50,14 @@ t.test('a plan is carried out beside this process, and its output comes as it is
   test.equal(await work.output(job.id, 'before'), '')
 })
 
-t.test('a failure says why, with the last lines', async (test) => {
+t.test('a failure has the reason, with the last lines', async (test) => {
   const { open, job } = fixture(test)
   const refusal = await refusalOf(open().run(job, planOf(step('echo because; exit 3'))))
   test.equal(refusal.code, 'APPLY_PARTIAL')
   test.match(refusal.message, /^work: sh ended with exit code 3\n[^]*because$/)
 })
 
-t.test('a daemon that ends says nothing more; the next one takes it up', async (test) => {
+t.test('a daemon that ends reports nothing more; the next one resumes it', async (test) => {
   const { state, open, job, lines } = fixture(test)
   const gate = join(state, 'gate')
   const plan = planOf(step(`mkfifo ${gate}; echo begun; cat ${gate}`), step('echo end'))
@@ -75,16 +75,16 @@ t.test('a daemon that ends says nothing more; the next one takes it up', async (
   test.notOk(isSettled)
 })
 
-t.test('what was killed is begun again, after the repair', async (test) => {
+t.test('a killed job is started again, after the repair', async (test) => {
   const { state, open, job, lines } = fixture(test)
   const mark = join(state, 'mark')
-  // The second time it goes through.
+  // The second attempt succeeds.
   const script = `test -e ${mark} && exit 0; touch ${mark}; kill -9 $PPID; sleep 1`
   await open().run(job, planOf(step(script), step('echo end')))
   test.match(lines().join('\n'), /goes on\)\n# work\nrepaired\n# work\n# work\nend/)
 })
 
-t.test('what was begun before the daemon tidies up is left alone', async (test) => {
+t.test('jobs begun before the daemon tidies up are left alone', async (test) => {
   const { open, job, lines } = fixture(test)
   const work = open()
   const done = work.run(job, planOf(step('sleep 1; echo still here')))

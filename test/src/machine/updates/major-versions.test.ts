@@ -22,7 +22,7 @@ t.test('newer versions only, oldest first; no file offers none', async (test) =>
   )
 })
 
-t.test('a broken list is said, not guessed', async (test) => {
+t.test('a broken list is reported, not guessed', async (test) => {
   const file = join(temporaryFolder(test, 'versions'), 'major-versions.json')
   for (const broken of [
     {},

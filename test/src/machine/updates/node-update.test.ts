@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isNodeUpdate, isNodeUpdateTold } from '../../../../src/machine/updates/node-update.ts'
 
-t.test('what nodes of other versions ask and answer is no surprise', async (t) => {
+t.test('requests and answers of nodes of other versions are handled', async (t) => {
   t.ok(isNodeUpdate({ jobId: 'a', name: 'fulcrum', by: 'ann' }))
   t.ok(isNodeUpdate({ jobId: 'a', name: 'fulcrum', by: 'ann', more: 1 }))
   for (const asked of [undefined, null, 'text', {}, { jobId: 'a', name: 'fulcrum' }, { jobId: 1, name: 'x', by: 'y' }])

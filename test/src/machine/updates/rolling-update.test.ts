@@ -10,7 +10,7 @@ import { packageOf } from '../../../../src/machine/units.ts'
 import { openStore, refuses } from '../../../fixtures/config.ts'
 import { manualClock } from '../../../fixtures/manual-clock.ts'
 
-/** With real programs it is seen in test/system/rolling-update.test.ts. */
+/** test/system/rolling-update.test.ts has real programs. */
 
 const AUTHOR = { userId: 'u', email: 'ann', sessionId: 's' }
 
@@ -23,7 +23,7 @@ class Site {
   readonly looksLeft = new Map<string, number>()
   readonly versions = new Map(['a', 'b', 'c'].map((id) => [id, '1']))
   readonly nodes = new Map(['a', 'b', 'c'].map((id) => [id, seen(id)]))
-  /** What happens to a node when its update ends. */
+  /** Runs when a node's update ends. */
   onEnd: (id: string) => void = () => undefined
   away = ''
   problem = ''
@@ -55,7 +55,7 @@ class Site {
     return { ...told, version: this.versions.get(id) ?? '', state: 'succeeded', changed: { name, from: '1', to: '2' } }
   }
 
-  /** A run of the daemon that leads it. */
+  /** A run of the leading daemon. */
   daemon() {
     const jobs = new Jobs(this.table, { publish: () => undefined }, this.clock, silentLog)
     const rolling = new RollingUpdate({
@@ -96,7 +96,7 @@ const seen = (id: string): SeenNode => ({
   holds: id === 'a' ? 1 : 0,
 })
 
-t.test('one node after the other, who has addresses last', async (t) => {
+t.test('one node after another, holders of addresses last', async (t) => {
   const site = new Site(t)
   const { rolling, ended } = site.daemon()
   const { job } = await rolling.start('webui', AUTHOR)
@@ -112,7 +112,7 @@ t.test('one node after the other, who has addresses last', async (t) => {
   t.match(site.told[0], { state: 'node updated', nodeId: 'b', version: '2' })
 })
 
-t.test('it stops at the first that is not well again, and says why', async (t) => {
+t.test('it stops at the first that does not recover, and says why', async (t) => {
   const AILMENTS: readonly (readonly [RegExp, (site: Site) => void])[] = [
     [/stopped at c: no space\. Updated before: b\. Not begun: a/, (site) => (site.problem = 'c')],
     [/at c: it is not reached/, (site) => site.see('c', { isReached: false })],
@@ -126,7 +126,7 @@ t.test('it stops at the first that is not well again, and says why', async (t) =
   for (const [words, befalls] of AILMENTS) {
     const site = new Site(t)
     const { rolling, ended } = site.daemon()
-    // When it is its turn, so that all were well before.
+    // In its turn, so that all were well before.
     site.onEnd = (id) => (id === 'c' || words.source.includes('no space') ? befalls(site) : undefined)
     const { state, problem } = await ended((await rolling.start('webui', AUTHOR)).job)
     t.match([state, problem?.code, problem?.message], ['failed', 'APPLY_PARTIAL', words])
@@ -134,7 +134,7 @@ t.test('it stops at the first that is not well again, and says why', async (t) =
   }
 })
 
-t.test('a node that is well for a moment only is not', async (t) => {
+t.test('a node that is well only for a moment does not count', async (t) => {
   const site = new Site(t)
   const { rolling, ended } = site.daemon()
   let looks = 0
@@ -143,7 +143,7 @@ t.test('a node that is well for a moment only is not', async (t) => {
   t.match(problem?.message, /stopped at b/)
 })
 
-t.test('what cannot begin yet is waited for', async (t) => {
+t.test('it waits for a node that cannot begin yet', async (t) => {
   const site = new Site(t)
   const { jobs, rolling, ended } = site.daemon()
   site.refusal = 'the configuration is being applied'
@@ -153,7 +153,7 @@ t.test('what cannot begin yet is waited for', async (t) => {
   t.equal((await ended(job)).state, 'succeeded')
 })
 
-t.test('the next start of the daemon goes on where it was killed, and begins no node twice', async (t) => {
+t.test('the next start of the daemon continues after a kill, and begins no node twice', async (t) => {
   for (const kills of [1, 4, 9, 14, 20]) {
     const site = new Site(t)
     const before = site.daemon()
@@ -170,7 +170,7 @@ t.test('the next start of the daemon goes on where it was killed, and begins no 
   }
 })
 
-t.test('who asked must be allowed to for each node, and may end it between two', async (t) => {
+t.test('the author must have the right for each node, and may stop it between two', async (t) => {
   const site = new Site(t)
   const first = site.daemon()
   site.onEnd = () => (site.lost = true)

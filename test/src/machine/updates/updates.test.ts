@@ -14,7 +14,7 @@ import { refuses } from '../../../fixtures/config.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { until } from '../../../system/api-client.ts'
 
-/** What a real apt does with it is seen in test/system/updates.test.ts. */
+/** test/system/updates.test.ts has a real apt. */
 
 const bash: PendingPackage = {
   name: 'bash',
@@ -58,7 +58,7 @@ async function fixture(test: Test, more: Parameters<typeof stillFacts>[0] = {}) 
   return { ...made, path, jobEnd, asked: () => asked, change: () => (stamp = 'another') }
 }
 
-t.test('what apt says is kept until something changes', async (test) => {
+t.test('the answer of apt is kept until something changes', async (test) => {
   const { call, path, asked, change } = await fixture(test)
   for (const _ of ['first', 'again']) {
     const { json } = await call('GET', `${path}/status`)
@@ -79,7 +79,7 @@ t.test('in trial a forced check asks no repository, and says so', async (test) =
   test.same(machine.host.journal, [])
 })
 
-t.test('no apt: 501; a broken one is said', async (test) => {
+t.test('no apt: 501; a broken one is reported', async (test) => {
   const none = await fixture(test, { packages: async () => undefined })
   test.equal((await none.call('GET', `${none.path}/status`)).status, 501)
   const broken = await fixture(test, { packages: async () => ({ pending: [], problem: 'E: Unmet dependencies' }) })
@@ -88,7 +88,7 @@ t.test('no apt: 501; a broken one is said', async (test) => {
   test.match(json, { message: /Unmet dependencies/, data: { details: [] } })
 })
 
-t.test('in trial an update is a job that only says what it would do', async (test) => {
+t.test('in trial an update is a job that only shows what it would do', async (test) => {
   const { call, path, jobEnd, machine } = await fixture(test)
   const answer = await call('PUT', path)
   test.match(answer, {
@@ -104,7 +104,7 @@ t.test('in trial an update is a job that only says what it would do', async (tes
   test.same(machine.host.journal, [])
 })
 
-t.test('one job at the packages at a time', async (test) => {
+t.test('one package job at a time', async (test) => {
   let go = () => undefined as void
   const gate = new Promise<void>((resolve) => (go = resolve))
   const held = await fixture(test, {
@@ -122,7 +122,7 @@ t.test('one job at the packages at a time', async (test) => {
   )
 })
 
-t.test('what begins while packages are looked at excludes an update as well', async (test) => {
+t.test('work that begins during the check of packages excludes an update as well', async (test) => {
   const [looks, goes] = [defer(), defer()]
   const { call, path } = await fixture(test, {
     updateGround: async () => {
@@ -181,7 +181,7 @@ t.test('a major version changes the sources that have its suites', async (test) 
   test.ok(job.result.recorded.includes('change the package sources'))
 })
 
-t.test('what begins while packages are looked at excludes a change of release as well', async (test) => {
+t.test('work that begins during the check of packages excludes a change of release as well', async (test) => {
   const [looks, goes] = [defer(), defer()]
   const sources = [{ file: '/etc/apt/sources.list', suites: ['bookworm'] }]
   const { call, path, state } = await fixture(test, {
@@ -201,7 +201,7 @@ t.test('what begins while packages are looked at excludes a change of release as
   test.match(await change, { status: 409, json: { code: 'JOB_IN_PROGRESS', message: /Drain of/ } })
 })
 
-t.test('uploads are checked also in trial; what is wrong names the field', async (test) => {
+t.test('uploads are checked also in trial; problems name the field', async (test) => {
   const { call, path, state } = await fixture(test)
   const { status, json } = await call('POST', path, { body: { packages: 'AAAA' } })
   test.match({ status, json }, { status: 422, json: { errors: [{ field: 'packages' }] } })
@@ -209,7 +209,7 @@ t.test('uploads are checked also in trial; what is wrong names the field', async
   test.equal((await call('POST', path, { body: {} })).status, 422)
 })
 
-t.test('while the configuration is being applied, or waits for its confirmation, packages wait', async (test) => {
+t.test('during an apply, or while one waits for its confirmation, packages wait', async (test) => {
   const stateFolder = temporaryFolder(test, 'updates')
   const idle = { start: async () => 'job', running: () => undefined, list: () => [], find: () => undefined }
   const open = (busy: boolean, unconfirmed: Unconfirmed | undefined, running?: Job) =>
@@ -235,7 +235,7 @@ t.test('while the configuration is being applied, or waits for its confirmation,
   const { kinds } = open(false, undefined)
   test.ok(
     kinds.every(({ resume }) => resume !== undefined),
-    'each job is taken up after a restart',
+    'each job is resumed after a restart',
   )
 })
 
@@ -245,7 +245,7 @@ interface OnAppliance {
   readonly keepPackage?: Machine['keepPackage']
 }
 
-/** The updates of an appliance, whose packages are changed by somebody else; `done` is what was done, in order. */
+/** The updates of an appliance, whose packages are changed by a simulated program; `done` has the actions, in order. */
 function onAppliance(test: Test, { stuck = false, changed = '', keepPackage }: OnAppliance = {}) {
   const stateFolder = temporaryFolder(test, 'updates')
   const done: string[] = []
@@ -308,7 +308,7 @@ function onAppliance(test: Test, { stuck = false, changed = '', keepPackage }: O
   return { updates, done, jobs, leave, work }
 }
 
-t.test('what a node gives away is gone before its packages change', async (test) => {
+t.test('a node gives up its duties before its packages change', async (test) => {
   const { updates, done, work } = onAppliance(test, { stuck: true })
   await refuses(test, 'IN_USE', updates.start(false, 'ann'))
   await updates.start(true, 'ann')
@@ -317,23 +317,20 @@ t.test('what a node gives away is gone before its packages change', async (test)
   test.same(done, ['departs for update'], 'and nothing else happens')
 })
 
-t.test(
-  'an update waits for a package that is being uploaded: it may take the place of one that would be installed',
-  async (test) => {
-    const kept = defer<{ readonly problem: string }>()
-    const { updates, done } = onAppliance(test, { keepPackage: () => kept.promise })
-    const upload = updates.upload('AAAA')
-    const error = await refuses(test, 'JOB_IN_PROGRESS', updates.start(false, 'ann'))
-    test.match(error.message, /being uploaded/)
-    test.same(done, [])
-    kept.resolve({ problem: 'is no Debian package' })
-    await refuses(test, 'INVALID_BODY', upload)
-    await updates.start(false, 'ann')
-    test.match(done, [/^update /])
-  },
-)
+t.test('an update waits for a package upload, which may replace a package to be installed', async (test) => {
+  const kept = defer<{ readonly problem: string }>()
+  const { updates, done } = onAppliance(test, { keepPackage: () => kept.promise })
+  const upload = updates.upload('AAAA')
+  const error = await refuses(test, 'JOB_IN_PROGRESS', updates.start(false, 'ann'))
+  test.match(error.message, /being uploaded/)
+  test.same(done, [])
+  kept.resolve({ problem: 'is no Debian package' })
+  await refuses(test, 'INVALID_BODY', upload)
+  await updates.start(false, 'ann')
+  test.match(done, [/^update /])
+})
 
-t.test('units of ours that run a changed package start anew, and no others', async (test) => {
+t.test('our units that run a changed package are restarted, and no others', async (test) => {
   for (const [changed, restarts] of [
     ['etcd-server', ['systemctl try-restart fulcrum-etcd.service']],
     ['keepalived', ['systemctl try-restart fulcrum-vrrp.service']],
@@ -342,11 +339,11 @@ t.test('units of ours that run a changed package start anew, and no others', asy
     const { done, leave, work } = onAppliance(test, { changed })
     leave('job')
     test.match(await work({ files: [] }), { packages: [{ name: changed, from: '1', to: '2' }] })
-    test.same(done, restarts, 'it was begun before, so it has departed')
+    test.same(done, restarts, 'it was begun before, so it has given up its duties')
   }
 })
 
-t.test('the share of a node in an update of all is begun once, and told of', async (test) => {
+t.test('the part of a node in an update of all is begun once, and reported', async (test) => {
   const { updates, done, jobs } = onAppliance(test)
   const asked = { jobId: 'share', name: 'fulcrum', by: 'ann' }
   test.match(await updates.shareOf(asked), { state: 'running', step: 'begun', isOwn: true, sequence: 7 })

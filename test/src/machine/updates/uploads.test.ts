@@ -4,7 +4,7 @@ import t from 'tap'
 import { uploadedFiles, uploadsFolder } from '../../../../src/machine/updates/uploads.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 
-t.test('whole uploads only', async (test) => {
+t.test('complete uploads only', async (test) => {
   const state = temporaryFolder(test, 'uploads')
   test.same(uploadedFiles(state), [])
   const folder = uploadsFolder(state)
