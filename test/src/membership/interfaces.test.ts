@@ -6,7 +6,7 @@ import { peersThatAnswer } from '../../fixtures/questions.ts'
 
 const named = (name: string) => ({ id: `id of ${name}`, name, mac: '', mtu: 1500, state: 'up' as const, addresses: [] })
 
-t.test('the own interfaces, those of a node that is reached, and none of one that is not', async (t) => {
+t.test("a node's own interfaces, those of a reachable node, and none of an unreachable one", async (t) => {
   const members = new Members(openStore(t).members)
   for (const id of ['a', 'b', 'c']) await members.add(() => ({ id, name: id, since: id }) as never)
   const { forward } = peersThatAnswer({ [INTERFACES]: async () => [named('eth1')] })
@@ -24,7 +24,7 @@ t.test('the own interfaces, those of a node that is reached, and none of one tha
   t.equal(await interfaces.of('c'), undefined)
 })
 
-t.test('a node without a cluster has its own only', async (t) => {
+t.test('a node without a cluster has only its own', async (t) => {
   const membership = { members: new Members(openStore(t).members), forward: () => Promise.reject(new Error('none')) }
   const interfaces = createInterfaces({ nodeId: 'a', membership, facts: { interfaces: async () => [] } })
   t.same(interfaces.nodeIds(), ['a'])

@@ -7,7 +7,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 const PIN = Buffer.alloc(32, 1).toString('base64url')
 const ADDRESSES = ['192.0.2.1:9444']
 
-t.test('a token is kept without its secret, and goes when another is made after its time', async (t) => {
+t.test('a token is stored without its secret, and deleted when another is made after its expiry', async (t) => {
   const { joinTokens } = openStore(t)
   const clock = manualClock()
   const tokens = new JoinTokens(joinTokens, clock)
@@ -21,7 +21,7 @@ t.test('a token is kept without its secret, and goes when another is made after 
   t.match(await tokens.kept(second.id), { id: second.id })
 })
 
-t.test('of two who use it at once, the second is asked with what the first has made of it', async (t) => {
+t.test('of two concurrent uses, the second sees the result of the first', async (t) => {
   const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
   const { id } = await tokens.create({ role: 'node', issuedBy: 'lb1', validFor_ms: 60_000 }, PIN, ADDRESSES)
   const refusal = { refusal: 'TOKEN_USED', message: 'used' } as const
@@ -32,7 +32,7 @@ t.test('of two who use it at once, the second is asked with what the first has m
   t.equal(await tokens.use('another', () => refusal), undefined)
 })
 
-t.test('what a node has made and nobody has used ends with it, and what it has used', async (t) => {
+t.test('unused tokens of a removed node end with it, and so does the token that it has used', async (t) => {
   const tokens = new JoinTokens(openStore(t).joinTokens, manualClock())
   const make = async (issuedBy: string, usedBy?: string) => {
     const { id } = await tokens.create({ role: 'node', issuedBy, validFor_ms: 60_000 }, PIN, ADDRESSES)

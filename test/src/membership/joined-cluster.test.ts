@@ -17,7 +17,7 @@ import { freePort } from '../../fixtures/traffic.ts'
 
 const OTHER = { spki: '', serials: [], ...FIRST_CERTIFIED, tokenKey: '', version: '1.0.0' }
 
-/** The node `a`, which has formed a cluster, and what is done to the etcd beside it. */
+/** The node `a`, which has formed a cluster, and actions on the etcd beside it. */
 async function begun(t: Test) {
   const place = { host: '127.0.0.1', port: await freePort() }
   const { store, files, own, memory } = await formedNode(t, systemClock, place)
@@ -46,7 +46,7 @@ async function begun(t: Test) {
   return { parts, store, own, place, memory, done }
 }
 
-t.test('without etcd a node tells what it knows, and that nothing can be changed', async (t) => {
+t.test('without etcd a node shows what it knows, and that nothing can be changed', async (t) => {
   const { parts, store, own, place } = await begun(t)
   const { members } = parts
   await members.add(() => ({ id: 'a', name: 'left', since: '1', ...place, ...OTHER, pin: 'p' }))
@@ -68,21 +68,21 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
     })
   await Promise.all([work('one'), work('other')])
   const [first, next] = done[0] === 'one begins' ? ['one', 'other'] : ['other', 'one']
-  t.same(done, [`${first} begins`, `${first} ends`, `${next} begins`, `${next} ends`], 'one after the other')
+  t.same(done, [`${first} begins`, `${first} ends`, `${next} begins`, `${next} ends`], 'one after another')
   await t.rejects(
     cluster.betweenLooks(() => Promise.reject(new TypeError('a defect'))),
     TypeError,
   )
-  t.equal(await cluster.betweenLooks(async () => 'next'), 'next', 'behind one that failed')
+  t.equal(await cluster.betweenLooks(async () => 'next'), 'next', 'after a failed one')
   store.orderBy(cluster.log)
   await refuses(t, 'NO_QUORUM', store.sessions.put('s', 1))
   await cluster.close()
-  t.equal((await cluster.state()).nodes[1]?.state, 'unknown', 'whoever asked before its end is answered')
+  t.equal((await cluster.state()).nodes[1]?.state, 'unknown', 'a question asked before its end is answered')
 })
 
 const silent = () => Promise.reject(new EtcdError('unreachable', 'it does not answer'))
 
-/** The log is there, and this node's member of etcd is not. */
+/** The log is available, and this node's etcd member is not. */
 function withoutMember(client: object, list: () => Promise<never> = silent) {
   const nothing = () => undefined
   const member = { members: { list }, maintenance: { status: silent } }
@@ -90,8 +90,8 @@ function withoutMember(client: object, list: () => Promise<never> = silent) {
 }
 
 /**
- * The other node seals with a new key, which `a` is not given, before `a` has read of anything. By then it has removed
- * it, unless `isLeaving` is undefined. Answers `a` when it reads no further.
+ * The other node seals with a new key, which `a` is not given, before `a` has read anything. By then it has removed
+ * `a`, unless `isLeaving` is undefined. Returns `a` once it reads no further.
  */
 async function withoutKey(t: Test, isLeaving: boolean | undefined, more: Partial<JoinedParts> = {}) {
   const { parts, own, place, memory, done } = await begun(t)
@@ -118,7 +118,7 @@ async function withoutKey(t: Test, isLeaving: boolean | undefined, more: Partial
   return { cluster, done }
 }
 
-t.test('a node that is removed while it is there leaves, also behind an entry that it cannot open', async (t) => {
+t.test('a running node that is removed leaves, also when the next entry cannot be opened', async (t) => {
   let left: JoinedCluster | undefined
   const { cluster } = await withoutKey(t, true, { leave: async (leaving) => void (left = leaving) })
   t.match(cluster.removal, { isLeaving: true, isOut: false })
@@ -127,7 +127,7 @@ t.test('a node that is removed while it is there leaves, also behind an entry th
   t.equal(left, cluster)
 })
 
-t.test('a node that was away when it was removed says so behind such an entry, and a person decides', async (t) => {
+t.test('a node that was away during its removal reports that after such an entry, and a person decides', async (t) => {
   const { cluster, done } = await withoutKey(t, false)
   t.match(
     cluster.log.halted,
@@ -137,7 +137,7 @@ t.test('a node that was away when it was removed says so behind such an entry, a
   t.match(await cluster.state(), { halted: cluster.whyRemoved, removedAt: '2026-01-02T03:04:05.000Z' })
 })
 
-t.test('a member that lacks a key halts, and goes nowhere', async (t) => {
+t.test('a member that lacks a key halts, and stays', async (t) => {
   let isGone = false
   const { cluster, done } = await withoutKey(t, undefined, { leave: async () => void (isGone = true) })
   const why = /^entry \d+ of the cluster's log cannot be carried out here: .* with a key that this node does not have$/
@@ -149,7 +149,7 @@ t.test('a member that lacks a key halts, and goes nowhere', async (t) => {
   t.notOk(done.includes('Stop the member of etcd'))
 })
 
-t.test('a member that is away is started by each look, until this daemon is being ended', async (t) => {
+t.test('an absent member is started by each look, until this daemon is ending', async (t) => {
   const { parts, own, memory, done } = await begun(t)
   let looks = 0
   const etcd = withoutMember(memory.client(), () => {
@@ -166,7 +166,7 @@ t.test('a member that is away is started by each look, until this daemon is bein
   t.equal(done.length, starts)
 })
 
-t.test('closed while a look asks its member of etcd, it does not start it', async (t) => {
+t.test('closed while a look asks its etcd member, it does not start it', async (t) => {
   const { parts, own, memory, done } = await begun(t)
   const asked = defer()
   const answer = defer<never>()

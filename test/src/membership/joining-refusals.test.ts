@@ -22,7 +22,7 @@ const application = {
   records: { tokenKey: 'k', own: nodeRecords(viewOf({}), 'n') },
 }
 
-t.test('what a node says of itself has its address, and the key of its tokens', async (t) => {
+t.test('a node reports its address, and the key of its tokens', async (t) => {
   t.match(applicantOf(application, 'n').own, { staticIps: [] })
   t.match(applicantOf(application, 'n'), { id: 'n', host: '192.0.2.2', port: 9444, tokenKey: 'k' })
   await refuses(t, 'INVALID_BODY', () => applicantOf({ ...application, address: 'x' }, 'n'))
@@ -53,7 +53,7 @@ t.test('refusals name the field', async (t) => {
   t.equal(await refusedInWords(Promise.resolve(1)), 1)
 })
 
-t.test('the place of a removed node is taken by its id', async (t) => {
+t.test('the place of a removed node is taken with its id', async (t) => {
   const gone = { id: 'b', name: 'right', address: '192.0.2.2:9444' }
   t.equal(replaced('b', [gone]), gone)
   const { details } = await refuses(t, 'INVALID_BODY', () => replaced('c', [gone]))
@@ -61,7 +61,7 @@ t.test('the place of a removed node is taken by its id', async (t) => {
   t.match((await refuses(t, 'INVALID_BODY', () => replaced('c'))).message, /none was/)
 })
 
-t.test('a look tells who is there, and who was', (t) => {
+t.test('a preview lists present and former nodes', (t) => {
   const node = { id: 'a', name: 'left', address: '192.0.2.1:9444' }
   const seen = { clusterId: 'c', name: 'site', version: '1.0.0', now_ms: 1, nodes: [node], reachable: true }
   const told = {

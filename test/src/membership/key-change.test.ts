@@ -1,14 +1,14 @@
 import t, { type Test } from 'tap'
 import { KeyNodes } from '../../fixtures/key-change.ts'
 
-/** The newest authorities as all know them. */
+/** The newest authorities, known to all. */
 const newestOf = ({ all: [node] }: KeyNodes) => {
   const newest = node?.members.authorities().at(-1)
   if (newest === undefined) throw new Error('there are no authorities')
   return newest
 }
 
-/** Changes authorities again and again, and kills a daemon at another point each time, until there are none left. */
+/** Changes authorities repeatedly, and kills a daemon at another point each time, until no points are left. */
 async function killedEverywhere(test: Test, victimId: string): Promise<void> {
   const nodes = await KeyNodes.form(test, ['a', 'b'])
   const victim = nodes.all.find(({ id }) => id === victimId)
@@ -20,7 +20,7 @@ async function killedEverywhere(test: Test, victimId: string): Promise<void> {
     victim.stopAt = victim.points + point
     if (await nodes.settled(number + 1)) break
     kills += 1
-    // The others go on without it, for as long as they can.
+    // The others continue without it, for as long as they can.
     for (let looks = 0; looks < 3; looks++) await nodes.look()
     if (point % 2 === 0) victim.readFiles()
     nodes.assertReached()
@@ -31,7 +31,7 @@ async function killedEverywhere(test: Test, victimId: string): Promise<void> {
   test.ok(kills > 30, `${kills} points`)
 }
 
-t.test('the node that begins is killed at any point: new authorities everywhere, nobody is cut off', (test) =>
+t.test('the first node is killed at any point: new authorities everywhere, no node is cut off', (test) =>
   killedEverywhere(test, 'a'),
 )
 

@@ -4,7 +4,7 @@ import { raiseLevel } from '../../../src/membership/levels.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { openStore } from '../../fixtures/config.ts'
 
-t.test('the last node that is of this version makes its level possible', async (t) => {
+t.test('the last updated node makes its level possible', async (t) => {
   const store = openStore(t)
   const members = new Members(store.members)
   for (const id of ['a', 'b']) await members.add(() => ({ id, name: id, since: id }) as never)

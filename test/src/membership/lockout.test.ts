@@ -55,13 +55,13 @@ async function begun(test: Test) {
   return { lockout, members, files, presented, done, restart, mark, serial, client, keys, clock }
 }
 
-t.test('who was removed is in the lists, and its connections end', async (t) => {
+t.test('a removed node is in the lists, and its connections end', async (t) => {
   const { lockout, files, presented, done, mark, serial } = await begun(t)
   await lockout.bring()
-  t.same([presented, done], [[], []], 'nobody was removed')
+  t.same([presented, done], [[], []], 'no node was removed')
   await mark('marked')
   await lockout.bring()
-  t.same(done, [], 'a member of etcd needs its certificate until it is none')
+  t.same(done, [], 'an etcd member needs its certificate until it is removed')
   await mark('out')
   await lockout.bring()
   t.match(files.trust(), { serials: [serial], authorities: [1], isInForce: true })
@@ -71,7 +71,7 @@ t.test('who was removed is in the lists, and its connections end', async (t) => 
   t.same(done, ['restart'], 'once')
 })
 
-t.test('who is killed before etcd was started again does it later', async (t) => {
+t.test('a daemon killed before the restart of etcd does it later', async (t) => {
   const { lockout, files, done, mark, restart } = await begun(t)
   await mark('out')
   restart.fails = true
@@ -82,7 +82,7 @@ t.test('who is killed before etcd was started again does it later', async (t) =>
   t.same([files.trust().isInForce, done], [true, ['restart']])
 })
 
-t.test('it waits while another node has the turn', async (t) => {
+t.test("it waits during another node's turn", async (t) => {
   const { lockout, files, done, mark, client } = await begun(t)
   await mark('out')
   await client.put('/f/turn', 'b')
@@ -93,7 +93,7 @@ t.test('it waits while another node has the turn', async (t) => {
   t.same(done, ['restart'])
 })
 
-t.test('lists become shorter without a restart', async (t) => {
+t.test('lists shrink without a restart', async (t) => {
   const { lockout, files, members, done, mark } = await begun(t)
   await mark('done')
   await lockout.bring()
@@ -103,7 +103,7 @@ t.test('lists become shorter without a restart', async (t) => {
   t.equal(done.length, 1)
 })
 
-t.test('etcd takes certificates of new authorities when it was started again, and then it is told', async (t) => {
+t.test('etcd trusts new authorities after its restart, which is then announced', async (t) => {
   const { lockout, files, members, done, restart, client, keys, clock, presented } = await begun(t)
   const self = { id: 'a', name: 'a', serials: [], since: '', ...FIRST_CERTIFIED }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at

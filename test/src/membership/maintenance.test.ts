@@ -53,7 +53,7 @@ async function three(test: Test) {
   return { maintenance: made(), made, members, led, state, clock }
 }
 
-t.test('a node that a person works on gives leadership away, until that person ends it', async (t) => {
+t.test('a node in maintenance gives leadership away, until the maintenance is ended', async (t) => {
   const { maintenance, members, led } = await three(t)
   await maintenance.look()
   t.same(led, [])
@@ -67,7 +67,7 @@ t.test('a node that a person works on gives leadership away, until that person e
   t.same(members.get('a'), { id: 'a', name: 'a', since: 'a' })
 })
 
-t.test('leadership goes to a node that is reached, and that nobody works on', async (t) => {
+t.test('leadership goes to a reachable node that is not in maintenance', async (t) => {
   const { maintenance, led, state } = await three(t)
   await maintenance.set('a', { enabled: true }, 'ann')
   await maintenance.set('b', { enabled: true }, 'ann')
@@ -78,17 +78,17 @@ t.test('leadership goes to a node that is reached, and that nobody works on', as
   await maintenance.look()
   t.same(led, ['3'], 'the other one would give it back')
   await maintenance.begin('a reboot', true)
-  t.same(led, ['3', '2'], 'where this one goes away, better one that is worked on than none, or than a witness')
+  t.same(led, ['3', '2'], 'when this one goes away, a node in maintenance is better than none, or than a witness')
 })
 
-t.test('work of the daemon begins and ends it by itself', async (t) => {
+t.test('work of the daemon begins and ends it automatically', async (t) => {
   const { maintenance, members, led, state } = await three(t)
   state.isAtWork = true
   await maintenance.look()
   t.match(members.get('a')?.maintenance, { by: 'fulcrum', reason: 'work on the machine' })
   t.same(led, ['2'])
   await maintenance.look()
-  t.ok(members.get('a')?.maintenance, 'it goes on')
+  t.ok(members.get('a')?.maintenance, 'it continues')
   state.isAtWork = false
   await maintenance.look()
   t.equal(members.get('a')?.maintenance, undefined)
@@ -110,14 +110,14 @@ t.test('that of a reboot is over when the machine is up again, that of a person 
   t.match(members.get('a')?.maintenance, { by: 'ann' })
 })
 
-t.test('what the daemon begins waits until another one leads, and of two votes alone', async (t) => {
+t.test('maintenance begun by the daemon waits until another node leads, or, of two, votes alone', async (t) => {
   const { maintenance, led, state } = await three(t)
   state.looksLeft = 3
   await maintenance.begin('update', false)
   t.same([led, state.looksLeft], [['2'], -1])
 })
 
-t.test('one node at a time, unless it is forced', async (t) => {
+t.test('one node at a time, unless forced', async (t) => {
   const { maintenance, members } = await three(t)
   await maintenance.set('b', { enabled: true }, 'ann')
   await t.rejects(maintenance.begin('update', false), { code: 'IN_USE', message: /b is in maintenance/ })
@@ -126,7 +126,7 @@ t.test('one node at a time, unless it is forced', async (t) => {
   t.match(members.get('a')?.maintenance, { reason: 'update' })
 })
 
-t.test('without a quorum nothing is told, and nothing waits', async (t) => {
+t.test('without a quorum nothing is announced, and nothing waits', async (t) => {
   const { maintenance, members, state } = await three(t)
   state.hasQuorum = false
   state.looksLeft = 1

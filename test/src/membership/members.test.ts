@@ -34,7 +34,7 @@ t.test('members are found by id and key, in the order in which they joined', asy
   t.same(new Members(store.members).all(), members.all(), 'also after a start')
 })
 
-t.test('who is removed, or has another key, is not found by the old one', async (t) => {
+t.test('a removed member, or one with a new key, is not found by the old one', async (t) => {
   const members = new Members(openStore(t).members)
   await members.add(() => member('a', '2026-01-01'))
   await members.add(() => ({ ...member('a', '2026-01-01'), pin: 'another' }))
@@ -56,7 +56,7 @@ t.test('who is removed, or has another key, is not found by the old one', async 
   t.same(members.removed(), [])
 })
 
-t.test('keys of the cluster come in their order', async (t) => {
+t.test('keys of the cluster are returned in order', async (t) => {
   const { members: table } = openStore(t)
   const members = new Members(table)
   for (const number of [2, 1])
@@ -69,7 +69,7 @@ t.test('keys of the cluster come in their order', async (t) => {
   t.same(members.all(), [])
 })
 
-t.test('authorities come in their order, and go', async (t) => {
+t.test('authorities are returned in order, and can be dropped', async (t) => {
   const { members: table } = openStore(t)
   const members = new Members(table)
   const pairs = [2, 1].map((number) => ({ number, keyId: `k${number}`, certificates: { peer: 'p', client: 'c' } }))
@@ -82,7 +82,7 @@ t.test('authorities come in their order, and go', async (t) => {
   t.same(members.all(), [])
 })
 
-t.test('a node is taken in unless something speaks against it', async (t) => {
+t.test('a node is admitted unless something prevents it', async (t) => {
   const members = new Members(openStore(t).members)
   t.equal(await members.add(() => undefined), false)
   t.equal(await members.add(() => member('a', '2026-01-01')), true)
@@ -105,7 +105,7 @@ t.test('a witness votes, and is in no list of nodes', async (t) => {
   await members.changeWitness('w', (known) => ({ ...known, trusts: 7 }))
   t.equal(members.witness?.trusts, 7)
 
-  t.comment('removed, its vote may be counted until etcd has let it go, and no node takes its place')
+  t.comment('removed, its vote may count until etcd has dropped it, and no node takes its place')
   const mark = { member: witness, at: '', by: 'a', isLeaving: false, isWitness: true, keyId: 'k' } as const
   await members.remove(() => ({ ...mark, stage: 'marked' }))
   t.same([members.witness, names(members.voters())], [undefined, ['a']])

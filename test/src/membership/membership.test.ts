@@ -13,7 +13,7 @@ const NOTHING_REVOKED = { serials: [], authorities: [1], lists: { peer: '', clie
 const HOST = ownLoopback()
 const NODE = { nodeName: 'left', address: HOST }
 
-/** A machine whose etcd does not start; with one that does, see the system tests of clusters. */
+/** A machine whose etcd does not start; the system tests of clusters have one that does. */
 async function withoutEtcd(test: Test) {
   const stateFolder = temporaryFolder(test, 'state')
   const done: string[] = []
@@ -49,7 +49,7 @@ async function withoutEtcd(test: Test) {
   return { parts, done, folder: new ClusterFiles(stateFolder).folder }
 }
 
-t.test('a node that cannot form a cluster is as it was', async (t) => {
+t.test('a node that cannot form a cluster is unchanged', async (t) => {
   const { parts, folder } = await withoutEtcd(t)
   const membership = await Membership.open(parts)
   for (const address of ['', 'a:b', '192.0.2.1:0', '192.0.2.1:65533', '[192.0.2.1', 'a b:1:2', 'a b', '[192.0.2.1]:1'])
@@ -64,7 +64,7 @@ t.test('a node that cannot form a cluster is as it was', async (t) => {
   await membership.close()
 })
 
-t.test('a node without an etcd that fits asks nobody', async (t) => {
+t.test('a node without a suitable etcd contacts no other', async (t) => {
   const [id, bytes] = ['01234567-0123-0123-0123-0123456789ab', Buffer.alloc(32, 1).toString('base64url')]
   const token = `fj1.${id}.${bytes}.${bytes}.127.0.0.1:${await freePort()}`
   for (const [says, why] of [
@@ -80,7 +80,7 @@ t.test('a node without an etcd that fits asks nobody', async (t) => {
   }
 })
 
-t.test('what a crash has left of forming one is cleared away', async (t) => {
+t.test('remains of forming one before a crash are deleted', async (t) => {
   const { parts, done, folder } = await withoutEtcd(t)
   const pem = { key: '', certificate: '', ca: '' }
   await new ClusterFiles(parts.stateFolder).prepare({ peer: pem, client: pem }, NOTHING_REVOKED, [])
@@ -90,7 +90,7 @@ t.test('what a crash has left of forming one is cleared away', async (t) => {
   t.same(done, ['Stop the member of etcd'])
 })
 
-t.test('tokens are made in a cluster, and lead to one', async (t) => {
+t.test('tokens are created in a cluster, and lead to one', async (t) => {
   const membership = await Membership.open((await withoutEtcd(t)).parts)
   await refuses(t, 'NOT_FOUND', membership.issueToken('node', 60))
   const half = await refuses(t, 'INVALID_BODY', membership.join({ ...NODE, token: 'fj1.x' }))

@@ -48,7 +48,7 @@ t.test('a name is changed, unless another node has it', async (t) => {
   t.equal(members.get('a')?.name, 'FIRST')
 })
 
-t.test('another address is certified before anybody is told', async (t) => {
+t.test('another address is certified before it is announced', async (t) => {
   const { parts, own, members, files } = await begun(t)
   const before = files.certificates()
   await refuses(t, 'IN_USE', changeNode(parts, 'first', { host: '127.0.0.2', port: 9444 }))
@@ -59,7 +59,7 @@ t.test('another address is certified before anybody is told', async (t) => {
   for (const role of ['peer', 'client'] as const) {
     const { certificate, key } = files.certificates()[role]
     const shown = new X509Certificate(certificate)
-    t.ok(shown.checkIP(BEFORE) && shown.checkIP(AFTER), 'while it moves it is at both')
+    t.ok(shown.checkIP(BEFORE) && shown.checkIP(AFTER), 'while it moves it has both')
     t.equal(pinOf(shown), pinOf(before[role].certificate), 'its key stays')
     t.equal(key, before[role].key)
     t.ok(members.get('a')?.serials.includes(shown.serialNumber))
@@ -77,7 +77,7 @@ t.test('an address is the same one however it is written', async (t) => {
   t.equal(await changeNode({ ...parts, cluster }, undefined, { host: '2001:DB8::1', port: 9444 }), false)
 })
 
-t.test('what a node has written into its file since it began stays when it moves', async (t) => {
+t.test("later additions to the node's file stay when it moves", async (t) => {
   const { parts, own, files } = await begun(t)
   await files.commit({ ...own, isReturning: true })
   const returned = { ...parts, cluster: { ...parts.cluster, own: { ...own, isReturning: true } } }
@@ -86,7 +86,7 @@ t.test('what a node has written into its file since it began stays when it moves
   t.match(files.read(), { host: AFTER, isReturning: undefined, vote: 'out', epoch: 3 })
 })
 
-t.test('the next beginning goes by the file of the node', async (t) => {
+t.test('the next start follows the file of the node', async (t) => {
   const { own, members, files, service, verbs, updated, cluster } = await begun(t)
   await startAt(own, files, service)
   const moved = { ...own, host: AFTER, port: 9444 }

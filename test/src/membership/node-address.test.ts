@@ -1,11 +1,11 @@
 import t from 'tap'
 import { hostToListenAt, isSamePlace, parseAddress } from '../../../src/membership/node-address.ts'
 
-t.test('a host alone has the port that is said', (t) => {
+t.test('a host alone has the given port', (t) => {
   t.same(parseAddress('lb1.example', 9444), { host: 'lb1.example', port: 9444 })
   t.same(parseAddress('[2001:db8::1]:9500', 9444), { host: '2001:db8::1', port: 9500 })
   for (const text of ['', 'a b', '192.0.2.1:0', '192.0.2.1:65533']) t.equal(parseAddress(text, 9444), undefined, text)
-  t.equal(hostToListenAt({ host: 'lb1.example' }), '0.0.0.0', 'etcd listens at no name')
+  t.equal(hostToListenAt({ host: 'lb1.example' }), '0.0.0.0', 'etcd does not listen on a name')
   t.end()
 })
 

@@ -12,7 +12,7 @@ const factsOf = (port: number, size: number | undefined) =>
     clock: { now_ms: () => port * 1_000, monotonic_ms: () => 0 },
   })
 
-t.test('the own facts, those of a node that is reached, and a refusal of one that is not', async (t) => {
+t.test("a node's own facts, those of a reachable node, and a refusal for an unreachable one", async (t) => {
   const members = new Members(openStore(t).members)
   for (const id of ['a', 'b', 'c']) await members.add(() => ({ id, name: `node ${id}`, since: id }) as never)
   const there = factsOf(2, undefined)
@@ -35,7 +35,7 @@ t.test('the own facts, those of a node that is reached, and a refusal of one tha
   t.same(error.details.data, { nodeId: 'c', mayBeDone: false })
 })
 
-t.test('nothing else of a node is told', async (t) => {
+t.test('nothing else of a node is revealed', async (t) => {
   const own = factsOf(1, 1)
   for (const question of [{ fact: 'interfaces' }, { fact: 'constructor' }, { fact: 1 }, undefined, 'clock'])
     t.equal(await answerFact(own, question), undefined, JSON.stringify(question))

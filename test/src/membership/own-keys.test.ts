@@ -9,7 +9,7 @@ import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
 
 const [first, second, third] = [newClusterKey(), newClusterKey(), newClusterKey()]
 
-/** A node that has the first key; those behind it are for it. */
+/** A node that has the first key; later ones are for it. */
 async function begun() {
   const { key: privateKey } = await newNodeRequest()
   const holder = { keys: new ClusterKeys('site', [first]), nodeId: 'lb1', privateKey }
@@ -23,13 +23,13 @@ async function begun() {
   return { holder, notice }
 }
 
-t.test('the newest key that the log tells of seals', async (t) => {
+t.test('the newest key in the log seals', async (t) => {
   const { holder, notice } = await begun()
   const notices = [notice(second, 1), notice(third, 2)]
   takeKeys(holder, { keyNotices: () => notices })
   t.equal(holder.keys.newestKeyId, third.keyId)
   takeKeys(holder, { keyNotices: () => notices })
-  t.equal(holder.keys.stored().length, 3, 'however often it is told')
+  t.equal(holder.keys.stored().length, 3, 'however often it is announced')
 })
 
 t.test('a key for other nodes is left to them', async (t) => {
@@ -38,7 +38,7 @@ t.test('a key for other nodes is left to them', async (t) => {
   t.equal(holder.keys.newestKeyId, first.keyId)
 })
 
-t.test('keys that stand in etcd open, one through the other, and do not seal', async (t) => {
+t.test('keys in etcd open, one through another, and do not seal', async (t) => {
   const { holder, notice } = await begun()
   const etcd = new EtcdInMemory().client()
   const put = async (key: typeof first, number: number, sealer: typeof first) => {
@@ -54,7 +54,7 @@ t.test('keys that stand in etcd open, one through the other, and do not seal', a
   t.equal(holder.keys.newestKeyId, first.keyId)
 })
 
-t.test('what nodes did not seal is no key', async (t) => {
+t.test('a value that nodes did not seal is no key', async (t) => {
   const { holder, notice } = await begun()
   const etcd = new EtcdInMemory().client()
   const name = keyName(second.keyId)

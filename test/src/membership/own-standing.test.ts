@@ -7,7 +7,7 @@ import { TestCluster } from '../../fixtures/peers.ts'
 const at = '2026-01-01T00:00:00.000Z'
 const TOLD: Standing = { removedAt: at, isLeaving: false, isOut: true }
 
-/** `lb1`, whose log says what `stage` is, and which knows `lb2`. That one has removed it. */
+/** `lb1`, with `stage` in its log, which knows `lb2`. That one has removed it. */
 async function begun(test: Test, stage?: 'marked' | 'out') {
   const cluster = await TestCluster.make()
   const { lb1, lb2 } = cluster
@@ -30,16 +30,16 @@ async function begun(test: Test, stage?: 'marked' | 'out') {
   return { standing, asked: () => asked }
 }
 
-t.test('who is removed elsewhere hears of it from the others', async (t) => {
+t.test('a node that was removed elsewhere learns of it from the others', async (t) => {
   const { standing, asked } = await begun(t)
   t.equal(standing.removal, undefined)
   t.same(await standing.ask(), TOLD)
-  t.same([standing.removal, asked()], [TOLD, 1], 'nobody asks himself')
+  t.same([standing.removal, asked()], [TOLD, 1], 'a node does not ask itself')
   await standing.ask()
-  t.equal(asked(), 1, 'who is out has nothing to ask any more')
+  t.equal(asked(), 1, 'a removed node has nothing to ask any more')
 })
 
-t.test('who goes on alone asks beside what it does, once at a time', async (t) => {
+t.test('a node that continues alone asks in parallel, once at a time', async (t) => {
   const { standing, asked } = await begun(t)
   standing.askBeside()
   standing.askBeside()
@@ -48,9 +48,9 @@ t.test('who goes on alone asks beside what it does, once at a time', async (t) =
   t.equal(asked(), 1)
 })
 
-t.test('the log says it where it is further', async (t) => {
+t.test('the log decides where it is ahead', async (t) => {
   t.match((await begun(t, 'out')).standing.removal, { isOut: true, isLeaving: true })
   const { standing } = await begun(t, 'marked')
   t.match(standing.removal, { isOut: false })
-  t.same(await standing.ask(), TOLD, 'or else the others')
+  t.same(await standing.ask(), TOLD, 'otherwise the others do')
 })

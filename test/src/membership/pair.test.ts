@@ -43,7 +43,7 @@ t.test('one of two nodes is preferred, or neither', async (t) => {
   t.match(error.details.errors, [{ field: 'preferredNode', code: 'UNKNOWN_NODE' }])
 })
 
-t.test('how long the other node has to be gone stays as it was chosen where nothing is said of it', async (t) => {
+t.test('the time of absence stays as set when it is omitted', async (t) => {
   const { pair, done } = pairOf('a', 'b')
   await pair.prefer({ preferredNode: 'b' })
   await pair.prefer({ preferredNode: 'b', takeoverAfter: 300 })
@@ -66,7 +66,7 @@ t.test('in another cluster none is, and without one there is nothing to do', asy
   await refuses(t, 'NOT_FOUND', pair.resolve('a'))
 })
 
-t.test('beside a witness no node is preferred, and a preference from before can be taken away', async (t) => {
+t.test('with a witness no node is preferred, and an earlier preference can be removed', async (t) => {
   const { pair, done } = withOthers(['a', 'b'], ['w'])
   const error = await refuses(t, 'INVALID_BODY', pair.prefer({ preferredNode: 'a', takeoverAfter: 30 }))
   t.match(error.details.errors, [{ field: 'preferredNode', code: 'NOT_A_PAIR' }])
@@ -74,7 +74,7 @@ t.test('beside a witness no node is preferred, and a preference from before can 
   t.same(done, [undefined])
 })
 
-t.test('no look works while a node takes over', async (t) => {
+t.test('no look runs while a node takes over', async (t) => {
   const { pair, done } = pairOf('a', 'b')
   const how = { reason: 'gone', isForced: false, by: 'somebody' }
   await pair.takeOver({ partnerIsOff: 'b', ...how })

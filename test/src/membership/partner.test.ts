@@ -13,7 +13,7 @@ t.test('only one of two has a partner', async (t) => {
   t.equal(partnerIn(among('b', 'c'), 'a'), undefined)
 })
 
-t.test('none has one while a third vote may be counted', async (t) => {
+t.test('none has one while a third vote may count', async (t) => {
   const members = { ...among('a', 'b'), mayVote: () => new Set(['a', 'b', 'w']) }
   t.equal(partnerIn(members, 'a'), undefined)
 })

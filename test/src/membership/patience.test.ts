@@ -3,7 +3,7 @@ import { EtcdError } from '../../../src/etcd/errors.ts'
 import { patiently } from '../../../src/membership/patience.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('what etcd does not take is tried again, and nothing else', async (t) => {
+t.test('refusals of etcd are retried, and nothing else', async (t) => {
   const clock = manualClock()
   const waiting = { clock, wait: async (ms: number) => clock.advance(ms) }
   let tries = 0
@@ -21,5 +21,9 @@ t.test('what etcd does not take is tried again, and nothing else', async (t) => 
   t.equal(tries, 1)
   tries = 0
   const passes = (error: unknown) => error instanceof TypeError
-  t.equal(await patiently(waiting, failing(2, new TypeError('in a moment')), passes), 3, 'what the caller says passes')
+  t.equal(
+    await patiently(waiting, failing(2, new TypeError('in a moment')), passes),
+    3,
+    'errors named by the caller are retried',
+  )
 })

@@ -12,7 +12,7 @@ const member = (name: string, isLearner = false): EtcdMember => ({
   isLearner,
 })
 
-/** The node `a`, which sees those that are listed. */
+/** The node `a`, which sees the listed ones. */
 function promoting({ nodes = ['a', 'b'], known = ['w'] } = {}) {
   const promoted: string[] = []
   const away = new Set<string>()
@@ -38,7 +38,7 @@ function promoting({ nodes = ['a', 'b'], known = ['w'] } = {}) {
   return { look, promoted, away }
 }
 
-t.test('who has caught up and is reached votes', async (t) => {
+t.test('a reachable node that has caught up votes', async (t) => {
   const { look, promoted, away } = promoting()
   await look(member('a'), member('b'), member('c'), member('d', true), member('lagging', true))
   t.same(promoted, ['of d'])
@@ -56,7 +56,7 @@ t.test('a third vote waits until the other of two knows of it', async (t) => {
   t.same(unknowing.promoted, [])
 })
 
-t.test('a node that comes back to a node and a witness waits for nobody: neither of them takes over', async (t) => {
+t.test('a node that returns to a node and a witness need not wait: neither of them takes over', async (t) => {
   const { look, promoted } = promoting({ known: [] })
   await look(member('a'), member('w'), member('b', true))
   t.same(promoted, ['of b'])

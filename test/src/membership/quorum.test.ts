@@ -19,7 +19,7 @@ function fixture() {
   return { clock, sight, quorum: new Quorum({ etcd: { members: { list } }, clock }) }
 }
 
-t.test('a change waits for an election, and for nothing that was not there for long', async (test) => {
+t.test('a change waits for an election, and not for a quorum that was long absent', async (test) => {
   const { clock, sight, quorum } = fixture()
   await quorum.assert(EDIT)
   quorum.note(false)
@@ -30,7 +30,7 @@ t.test('a change waits for an election, and for nothing that was not there for l
   test.equal(sight.asked, 0)
   clock.advance(1)
   for (let edits = 0; edits < 100; edits += 1) await refuses(test, 'NO_QUORUM', quorum.assert(EDIT))
-  test.equal(sight.asked, 1, 'one question for all of them')
+  test.equal(sight.asked, 1, 'one query for all of them')
   await quorum.assert(TAKEOVER)
   sight.isBack = true
   clock.advance(500)
@@ -38,7 +38,7 @@ t.test('a change waits for an election, and for nothing that was not there for l
   test.equal(sight.asked, 2, 'it is back before the next look')
 })
 
-t.test('where it is back it counts anew', async (test) => {
+t.test('once it is back the time restarts', async (test) => {
   const { clock, sight, quorum } = fixture()
   quorum.note(false)
   clock.advance(60_000)

@@ -19,7 +19,7 @@ import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
 const unhealthy = () => new EtcdError('refused', 'it refuses: unhealthy cluster')
 const PIN = Buffer.alloc(32, 1).toString('base64url')
 
-/** Three nodes as one of them sees them; each call of etcd may end the node that makes it. */
+/** Three nodes as seen by one of them; each call of etcd may end the calling node. */
 async function begun(test: Test, nodeId = 'a') {
   const store = openStore(test)
   const clock = manualClock(Date.now())
@@ -104,7 +104,7 @@ async function begun(test: Test, nodeId = 'a') {
     wait: async (ms) => clock.advance(ms),
   })
   let isApplying = false
-  /** What seals the key of the newest authorities. */
+  /** The value that seals the key of the newest authorities. */
   const authorityKey = async () => {
     const { keyId = '' } = members.authorities().at(-1) ?? {}
     const [found] = (await memory.client().range({ key: authorityName('peer', keyId) })).kvs
@@ -127,13 +127,13 @@ async function begun(test: Test, nodeId = 'a') {
     beSilent: () => (isSilent = true),
     beUnhealthy: (times: number) => (unhealthyFor = times),
     seals: () => seals,
-    /** What the others say of this node. */
+    /** What the others report about this node. */
     say: (said: Standing) => (standing = said),
     store,
   }
 }
 
-t.test('nothing of a removed node counts any more', async (t) => {
+t.test('nothing of a removed node is valid any more', async (t) => {
   const { removals, members, tokens, keys, listed, authorityKey, beUnhealthy, seals } = await begun(t)
   const before = keys.newestKeyId
   const { id } = await tokens.create({ role: 'node', issuedBy: 'c', validFor_ms: 60_000 }, PIN, ['192.0.2.1:9444'])
@@ -144,11 +144,11 @@ t.test('nothing of a removed node counts any more', async (t) => {
   t.not(keys.newestKeyId, before)
   t.same([await authorityKey(), seals()], [keys.newestKeyId, 1])
   const [notice] = members.keyNotices()
-  t.same(Object.keys(notice?.sealedFor ?? {}), ['a', 'b'], 'it is told the new key by nobody')
+  t.same(Object.keys(notice?.sealedFor ?? {}), ['a', 'b'], 'it gets the new key from no node')
   await refuses(t, 'NOT_FOUND', removals.remove('c'))
 })
 
-t.test('whoever is killed at any step: the same request ends it', async (t) => {
+t.test('a node killed at any step: the same request completes it', async (t) => {
   for (let call = 1; ; call++) {
     const node = await begun(t)
     node.failAt(call)
@@ -170,7 +170,7 @@ t.test('whoever is killed at any step: the same request ends it', async (t) => {
   }
 })
 
-t.test('what is refused changes nothing', async (t) => {
+t.test('a refusal changes nothing', async (t) => {
   const { removals, members, silent, listed, learners, apply } = await begun(t)
   await refuses(t, 'NOT_FOUND', removals.remove('nobody'))
   silent.add('b')
@@ -182,10 +182,10 @@ t.test('what is refused changes nothing', async (t) => {
   await refuses(t, 'APPLY_IN_PROGRESS', removals.remove('b'))
   silent.add('b')
   await removals.remove('c')
-  t.equal(members.all().length, 2, 'one without a vote costs no quorum')
+  t.equal(members.all().length, 2, 'a node without a vote costs no quorum')
 })
 
-t.test('where nothing was begun nobody is told that it goes on', async (t) => {
+t.test('when nothing was begun, it is not reported as continuing', async (t) => {
   const { removals, members, beSilent } = await begun(t)
   beSilent()
   const { message } = await refuses(t, 'NO_QUORUM', removals.remove('c'))
@@ -196,7 +196,7 @@ t.test('where nothing was begun nobody is told that it goes on', async (t) => {
   t.match((await refuses(t, 'NO_QUORUM', removals.leave())).message, /with force this node becomes a single one/)
 })
 
-t.test('the only vote stays, whoever else is a node', async (t) => {
+t.test('the only vote stays, whichever other nodes exist', async (t) => {
   const { removals, members, listed } = await begun(t)
   await removals.remove('c')
   listed.delete('b')
@@ -220,7 +220,7 @@ t.test('the last node stays', async (t) => {
   t.equal(members.all().length, 1)
 })
 
-t.test('one node goes on with what another has begun', async (t) => {
+t.test('one node continues what another has begun', async (t) => {
   const { removals, members, reachable } = await begun(t)
   t.equal(removals.isDue, false)
   await removals.mark('c')
@@ -228,12 +228,12 @@ t.test('one node goes on with what another has begun', async (t) => {
   t.equal(removals.isOurs({ by: 'b' }), false, 'it is there')
   reachable.delete('b')
   t.equal(removals.isOurs({ by: 'b' }), true)
-  t.equal(removals.isOurs({ by: 'c' }), true, 'it left by itself')
+  t.equal(removals.isOurs({ by: 'c' }), true, 'it left on its own')
   await removals.finish()
   t.same([removals.isDue, members.removed()[0]?.stage], [false, 'done'])
 })
 
-t.test('who was removed is forgotten when its certificates have run out', async (t) => {
+t.test('a removed node is forgotten when its certificates have expired', async (t) => {
   const { removals, members, clock } = await begun(t)
   await removals.remove('c')
   clock.advance(400 * 86_400_000)
@@ -241,7 +241,7 @@ t.test('who was removed is forgotten when its certificates have run out', async 
   t.same(members.removed(), [])
 })
 
-t.test('what etcd refuses for too long is not answered as done', async (t) => {
+t.test('a step that etcd refuses for too long is not answered as done', async (t) => {
   const { removals, members, beUnhealthy } = await begun(t)
   beUnhealthy(1_000)
   await refuses(t, 'NO_QUORUM', removals.remove('c'))
@@ -254,7 +254,7 @@ t.test('what etcd refuses for too long is not answered as done', async (t) => {
 
 const REMOVED = { removedAt: '2026-01-02T03:04:05.000Z', isLeaving: true }
 
-t.test('a node that leaves marks itself, and takes itself out of etcd', async (t) => {
+t.test('a leaving node marks itself, and removes itself from etcd', async (t) => {
   const { removals, members, listed } = await begun(t, 'b')
   await removals.leave()
   t.match(members.removed(), [{ member: { id: 'b' }, stage: 'marked', by: 'b', isLeaving: true }])
@@ -263,12 +263,12 @@ t.test('a node that leaves marks itself, and takes itself out of etcd', async (t
   t.equal(members.removed().length, 1, 'once')
 })
 
-t.test('a node that leaves has left where the others are done with it before it knows', async (t) => {
+t.test('a leaving node has left once the others have completed it, even before it knows', async (t) => {
   const { removals, store, say, beUnhealthy, clock } = await begun(t, 'b')
   // Its log halts at the first entry under the new key, and no etcd answers it any more.
   const lost = new ApiError('NO_QUORUM', 'Whether the change was written is not known')
   store.orderBy({ nodeId: 'b', append: () => Promise.reject(lost) } as never)
-  t.equal(await refuses(t, 'NO_QUORUM', removals.leave()), lost, 'nobody says that it was removed')
+  t.equal(await refuses(t, 'NO_QUORUM', removals.leave()), lost, 'no node says that it was removed')
   say({ ...REMOVED, isOut: false })
   beUnhealthy(1_000)
   const before_ms = clock.monotonic_ms()
@@ -278,7 +278,7 @@ t.test('a node that leaves has left where the others are done with it before it 
   await removals.leave()
 })
 
-t.test('what is refused to a node that leaves is refused whatever etcd answers', async (t) => {
+t.test('a refusal to a leaving node holds whatever etcd answers', async (t) => {
   const { removals, apply, members } = await begun(t, 'b')
   apply()
   await refuses(t, 'APPLY_IN_PROGRESS', removals.leave())
@@ -294,7 +294,7 @@ async function witnessed(test: Test) {
   return node
 }
 
-t.test('a witness is removed without new keys: it never had what opens those', async (t) => {
+t.test('a witness is removed without new keys: it never had a key', async (t) => {
   const { removals, members, listed, keys, apply, reachable, seals } = await witnessed(t)
   reachable.add('w')
   apply()
@@ -305,7 +305,7 @@ t.test('a witness is removed without new keys: it never had what opens those', a
   t.same([keys.newestKeyId, members.authorities().length, seals()], [before, 1, 0])
 })
 
-t.test('whether a witness answers counts for what is left', async (t) => {
+t.test('whether a witness answers matters for the remaining votes', async (t) => {
   const { removals, silent, members } = await witnessed(t)
   for (const id of ['b', 'w']) silent.add(id)
   t.match((await refuses(t, 'NO_QUORUM', removals.remove('c'))).message, /bring node b, witness back/)

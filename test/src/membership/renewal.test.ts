@@ -13,7 +13,7 @@ import { FIRST_CERTIFIED, formedNode } from '../../fixtures/membership.ts'
 
 const DAY_MS = 86_400_000
 
-t.test('certificates are renewed thirty days before they end, with the keys that the node has', async (t) => {
+t.test("certificates are renewed thirty days before they expire, with the node's present keys", async (t) => {
   const clock = manualClock()
   const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)
@@ -37,16 +37,16 @@ t.test('certificates are renewed thirty days before they end, with the keys that
   t.same([read(), presented], [before, []], 'there is time')
   clock.advance(1)
   await renewal.look()
-  t.same(presented, [], 'it was looked at within the hour')
+  t.same(presented, [], 'it was checked within the hour')
   clock.advance(3_600_000)
   client.fault = () => 'unreachable'
   await t.rejects(renewal.look(), EtcdError)
-  t.same([read(), members.get('a')?.serials], [before, ['first']], 'as long as the authorities cannot be asked')
+  t.same([read(), members.get('a')?.serials], [before, ['first']], 'as long as the authorities cannot be read')
   client.fault = () => undefined
   await renewal.look()
   const after = read()
   t.not(after.serial, before.serial)
-  t.equal(after.pin, before.pin, 'it is known by its key')
+  t.equal(after.pin, before.pin, 'it is recognised by its key')
   t.ok(after.notAfter_ms > before.notAfter_ms + 300 * DAY_MS)
   t.same(presented, [files.certificates().client.certificate])
   const peer = readNodeCertificate(files.certificates().peer.certificate)
@@ -57,7 +57,7 @@ t.test('certificates are renewed thirty days before they end, with the keys that
   t.equal(presented.length, 1)
 })
 
-t.test('certificates that cannot be kept are tried again, until other authorities count', async (t) => {
+t.test('certificates that cannot be stored are retried, until other authorities are valid', async (t) => {
   const clock = manualClock(Date.now())
   const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)
@@ -77,17 +77,17 @@ t.test('certificates that cannot be kept are tried again, until other authoritie
   mkdirSync(inTheWay)
   clock.advance(340 * DAY_MS)
   for (let again = 0; again < 3; again++) await t.rejects(renewal.look(), { code: 'EISDIR' })
-  t.match(members.get('a'), { serials: { length: 2 } }, 'each is one more that all nodes keep')
+  t.match(members.get('a'), { serials: { length: 2 } }, 'each adds one more to the record on all nodes')
   keys.add(newClusterKey())
   const kept = await keepAuthorities(client, keys, await newAuthorities('cluster-1', clock.now_ms()))
   await members.tellAuthorities(() => pairOf(kept, keys.newestKeyId, 2))
   rmSync(inTheWay, { recursive: true })
   await renewal.look()
   t.match(members.get('a'), { serials: { length: 4 } })
-  t.ok(files.certificates().client.ca.includes(kept.client.certificate), 'those of now are taken')
+  t.ok(files.certificates().client.ca.includes(kept.client.certificate), 'the current ones are accepted')
 })
 
-t.test('certificates are of the newest authorities as soon as every node takes those', async (t) => {
+t.test('certificates are issued by the newest authorities as soon as every node trusts those', async (t) => {
   const clock = manualClock(Date.now())
   const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)
@@ -106,7 +106,7 @@ t.test('certificates are of the newest authorities as soon as every node takes t
     log: silentLog,
   })
   await renewal.look()
-  t.same(presented, [], 'it has just joined, and does not know itself')
+  t.same(presented, [], 'it has just joined, and is not yet in its own list')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at
   const self = { id: 'a', name: 'a', serials: ['first'], since: '', ...FIRST_CERTIFIED } as never as Member
   await members.add(() => self)
@@ -116,7 +116,7 @@ t.test('certificates are of the newest authorities as soon as every node takes t
   const kept = await keepAuthorities(client, keys, await newAuthorities('cluster-1', clock.now_ms()))
   await members.tellAuthorities(() => pairOf(kept, keys.newestKeyId, 2))
   await renewal.look()
-  t.same(presented, [], 'not all take them')
+  t.same(presented, [], 'not all trust them')
   await members.add(() => ({ ...self, trusts: 2 }))
   await renewal.look()
   const { certificate, ca } = files.certificates().client
@@ -124,7 +124,7 @@ t.test('certificates are of the newest authorities as soon as every node takes t
   t.ok(new X509Certificate(certificate).checkIssued(new X509Certificate(ca)), 'the issuer comes first')
   t.equal(pinOf(ca), kept.client.pin)
   t.equal(readNodeCertificate(certificate).pin, pin, 'of the same key')
-  t.same(told, [1], 'it is shown before others are told, who take the old one no more then')
+  t.same(told, [1], 'it is presented before the announcement, after which others reject the old one')
   t.match(members.get('a'), { certifiedBy: 2, serials: { length: 3 } })
   await renewal.look()
   t.equal(presented.length, 1)

@@ -55,7 +55,7 @@ t.test('a node comes back as a learner, and is no longer returning when its etcd
   t.same(done, [ADD, ARGUMENTS, OVER])
 })
 
-t.test('one that was there before may have answered already, and goes first', async (t) => {
+t.test('an earlier entry may have been added already, and is removed first', async (t) => {
   for (const name of ['', 'b']) {
     const { parts, done } = returning(member('2', name, URL))
     await comeBack(parts)
@@ -66,10 +66,10 @@ t.test('one that was there before may have answered already, and goes first', as
   t.same(done[0], ADD, 'of another node nothing is removed: etcd refuses the address')
 })
 
-t.test('what it had of etcd goes when that has ended', async (t) => {
+t.test('its old etcd data is deleted once that has ended', async (t) => {
   const done: string[] = []
   const note = (what: string) => async () => void done.push(what)
   const files = { wipeEtcd: note('etcd'), forgetHalt: note('halt') }
   await startOver({ startOver: note('store') }, files, { stop: note('stop') })
-  t.same(done, ['stop', 'etcd', 'store', 'halt'], 'while it has something else than the others it is halted')
+  t.same(done, ['stop', 'etcd', 'store', 'halt'], 'while its data differs from the others it is halted')
 })

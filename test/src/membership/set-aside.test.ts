@@ -5,7 +5,7 @@ import { openStore } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { staged } from '../../fixtures/cluster-in-memory.ts'
 
-t.test('what is set aside is a file for its owner only', async (t) => {
+t.test('changes set aside are a file for its owner only', async (t) => {
   const state = openStore(t).folding.snapshot()
   const folder = temporaryFolder(t, 'state')
   const what = { clusterId: 'c', nodeId: 'a', since: 3, takeovers: [], entries: [], isWhole: true, state }
@@ -15,7 +15,7 @@ t.test('what is set aside is a file for its owner only', async (t) => {
   t.match(JSON.parse(readFileSync(path, 'utf8')), what)
 })
 
-t.test('what somebody wanted is configuration; logins and what nodes say of themselves are not', async (t) => {
+t.test('edits of users are configuration; logins and reports of nodes are not', async (t) => {
   const put = (table: 'apiTokens' | 'sessions' | 'members') => ({ op: 'put', table, puts: [], removed: [] }) as const
   t.ok(isConfiguration(staged('a', 1)))
   t.ok(isConfiguration(put('apiTokens')))

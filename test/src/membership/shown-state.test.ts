@@ -3,7 +3,7 @@ import { shownState } from '../../../src/membership/shown-state.ts'
 
 const NODE = { id: 'a', name: 'left', host: '192.0.2.1', port: 9444, version: '1.0.0', since: '1' }
 
-t.test('what people are told of a pair', async (t) => {
+t.test('the state of a pair as shown to users', async (t) => {
   const parted = { nodeId: 'b', since: 3, edits: { here: 1, there: 2 } }
   const shown = (isTakingOver: boolean) =>
     shownState({
@@ -24,7 +24,7 @@ t.test('what people are told of a pair', async (t) => {
   t.match(state.nodes, [{ id: 'a', isSelf: true, isVoter: true, isLeader: true, address: '192.0.2.1:9444' }])
 })
 
-t.test('a witness stands beside the nodes, and how many votes can be spared', async (t) => {
+t.test('a witness is listed beside the nodes, with the number of votes that can be spared', async (t) => {
   const voter = (id: string) => ({ id: `of ${id}`, name: id, peerUrls: [], clientUrls: [], isLearner: false })
   const away = new Set<string>()
   const shown = (...listed: readonly string[]) =>
@@ -50,7 +50,7 @@ t.test('a witness stands beside the nodes, and how many votes can be spared', as
   t.equal(shown().spareVotes, 0)
 })
 
-t.test('a node that has read of its own removal stands among the others', async (t) => {
+t.test('a node that has read of its own removal is still listed', async (t) => {
   const other = { ...NODE, id: 'b', name: 'right' }
   const shown = (removedAt: string | undefined, ...all: readonly object[]) =>
     shownState({

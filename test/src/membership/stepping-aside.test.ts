@@ -4,7 +4,7 @@ import { Members } from '../../../src/membership/members.ts'
 import { SteppingAside, type SteppingAsideParts } from '../../../src/membership/stepping-aside.ts'
 import { openStore } from '../../fixtures/config.ts'
 
-/** What etcd itself does with it is seen in test/system/cluster-pair-maintenance.test.ts. */
+/** test/system/cluster-pair-maintenance.test.ts shows the effect on etcd itself. */
 
 const voter = (name: string, more = {}) => ({
   id: `of ${name}`,
@@ -71,18 +71,18 @@ t.test('of two, the one in maintenance gives its vote up, and gets another one a
   t.equal(await aside.look(PARTNER, true), true, 'for as long as it lasts')
   t.same(done, [])
   await maintain('a', false)
-  t.equal(await aside.look(PARTNER, false), true, 'nobody has said that its history is the same')
+  t.equal(await aside.look(PARTNER, false), true, 'it is not confirmed that its history is the same')
   t.equal(await aside.look(PARTNER, true), false)
   t.same(done.splice(0), BACK)
   t.notOk(aside.mayBeOut)
 })
 
-t.test('it stays where nobody could go on, or somebody would have to be elected', async (t) => {
+t.test('it stays where no node could continue, or an election would be needed', async (t) => {
   const { aside, maintain, state, done } = await nodeA(t)
   await maintain('a')
   state.leader = 'of a'
   await aside.look(BOTH, false)
-  t.notOk(aside.isDone, 'it is about to go')
+  t.notOk(aside.isDone, 'it is about to leave')
   state.leader = 'of b'
   await aside.look([voter('a'), voter('b', { isLearner: true })], false)
   state.isReachable = false
@@ -99,7 +99,7 @@ t.test('it stays where nobody could go on, or somebody would have to be elected'
   t.same(three.done, [], 'the others are a majority')
 })
 
-t.test('a crash between is gone on from', async (t) => {
+t.test('it resumes after a crash', async (t) => {
   const begun = await nodeA(t, { vote: 'leaving' })
   t.ok(begun.aside.mayBeOut)
   await begun.maintain('a')
@@ -126,18 +126,18 @@ t.test('a crash between is gone on from', async (t) => {
   await t.rejects(started.aside.look(PARTNER, true), /start fails/)
   started.done.length = 0
   await started.aside.look([...PARTNER, voter('a', { isLearner: true })], true)
-  t.notOk(started.done.includes('wipe'), 'it has a member, which is started again and keeps what it has')
+  t.notOk(started.done.includes('wipe'), 'it has a member, which is restarted and keeps its data')
 
   const refused = await nodeA(t)
   await refused.maintain('a')
   refused.state.fails = REMOVE
   await t.rejects(refused.aside.look(BOTH, false))
-  t.ok(refused.aside.mayBeOut, 'nobody knows')
+  t.ok(refused.aside.mayBeOut, 'the outcome is unknown')
   refused.state.fails = ''
   t.equal(await refused.aside.look(BOTH, false), true)
 })
 
-t.test('a member that was left without its vote by others is nothing of this', async (t) => {
+t.test('a member that lost its vote to others is not part of this', async (t) => {
   const { aside, maintain, done } = await nodeA(t)
   await maintain('a')
   t.equal(await aside.look(PARTNER, true), false)

@@ -45,7 +45,7 @@ async function inPair(test: Test, { nodes = ['a', 'b'], level = 2, halted = unde
   return { succession, sight, taken, settled, members, clock }
 }
 
-t.test('a takeover says who is off', async (t) => {
+t.test('a takeover names the node that is off', async (t) => {
   const { succession, taken } = await inPair(t)
   const error = await refuses(t, 'INVALID_BODY', succession.takeOver('node c', HOW))
   t.match(error.details.errors, [{ field: 'partnerIsOff', code: 'OTHER_NAME', message: /is called node b/ }])
@@ -62,13 +62,13 @@ t.test('of more nodes than two none takes over', async (t) => {
   t.match((await refuses(t, 'INVALID_BODY', succession.takeOver('node b', HOW))).message, /changes can be made: remove/)
 })
 
-t.test('while changes can be made there is nothing to take over, by force neither', async (t) => {
+t.test('while changes can be made there is nothing to take over, even when forced', async (t) => {
   const { succession, sight } = await inPair(t)
   sight.hasQuorum = true
   await refuses(t, 'IN_USE', succession.takeOver('node b', { ...HOW, isForced: true }))
 })
 
-t.test('a partner that answers is not off, unless it is forced', async (t) => {
+t.test('a partner that answers is not off, unless forced', async (t) => {
   const { succession, sight, taken } = await inPair(t)
   sight.isReachable = true
   t.match((await refuses(t, 'IN_USE', succession.takeOver('node b', HOW))).message, /its peer port answers.*force/)
@@ -76,9 +76,9 @@ t.test('a partner that answers is not off, unless it is forced', async (t) => {
   t.equal(taken.length, 1)
 })
 
-t.test('of two voters both have to know that what is answered is agreed on', async (t) => {
+t.test('of two voters both have to know that an answer is agreed on', async (t) => {
   const { succession, sight, settled } = await inPair(t)
-  await t.rejects(succession.settle(), { message: 'it has no leader' }, 'whether the other one votes is not known')
+  await t.rejects(succession.settle(), { message: 'it has no leader' }, 'whether the other one votes is unknown')
   t.same(settled, [])
   sight.hasQuorum = true
   await succession.settle()
@@ -86,7 +86,7 @@ t.test('of two voters both have to know that what is answered is agreed on', asy
   sight.listed = BOTH.slice(0, 1)
   await succession.look(sight.listed)
   await succession.settle()
-  t.equal(settled.length, 1, 'and nobody who does not vote')
+  t.equal(settled.length, 1, 'and none that does not vote')
   sight.listed = BOTH
   await succession.settle()
   t.equal(settled.length, 2, 'it has got its vote since the last look')
@@ -95,7 +95,7 @@ t.test('of two voters both have to know that what is answered is agreed on', asy
   t.same(three.settled, [], 'of three there is always another one')
 })
 
-t.test('a node that is halted takes over neither by itself nor when it is told', async (t) => {
+t.test('a halted node takes over neither automatically nor on request', async (t) => {
   const { succession, members, clock, taken } = await inPair(t, { halted: 'it differs' })
   await members.setPair({ preferredNode: 'a', takeoverAfter_s: 1 })
   for (let looks = 0; looks < 5; looks += 1) {
@@ -105,7 +105,7 @@ t.test('a node that is halted takes over neither by itself nor when it is told',
   t.same(taken, [])
 })
 
-t.test('an entry of a new kind waits for the level that all nodes make possible', async (t) => {
+t.test('a new kind of entry waits for the level that all nodes make possible', async (t) => {
   const { succession, members } = await inPair(t, { level: 1 })
   t.throws(() => succession.admit({ op: 'takeover', takeover: {} as never }), { code: 'NOT_SUPPORTED' })
   t.doesNotThrow(() => succession.admit(staged('a', 1)))

@@ -12,7 +12,7 @@ const OWN = { clusterId: 'c', nodeId: 'a', host: '192.0.2.1', port: 9444 } as Ow
 async function fixture(t: Test) {
   const members = new Members(openStore(t).members)
   const files = new ClusterFiles(temporaryFolder(t, 'state'))
-  // Sound: more of it is not looked at.
+  // Sound: nothing else of it is used.
   await files.prepare(
     { peer: { key: '', certificate: '', ca: '' }, client: { key: '', certificate: '', ca: '' } },
     { serials: [], authorities: [], lists: { peer: '', client: '' }, ofClients: [] },
@@ -24,10 +24,10 @@ async function fixture(t: Test) {
   return { members, files, clock, add, show: () => showHaproxy(files, members, OWN, clock) }
 }
 
-t.test('a node makes a key once, and tells the others what it shows', async (t) => {
+t.test('a node generates a key once, and announces its certificate', async (t) => {
   const { members, files, add, show } = await fixture(t)
   await show()
-  t.equal(files.haproxy, undefined, 'it is none of them yet')
+  t.equal(files.haproxy, undefined, 'it is not a member yet')
   await add('a', '1', { host: '192.0.2.1' })
   await show()
   const { certificate } = files.haproxy ?? {}
@@ -35,10 +35,10 @@ t.test('a node makes a key once, and tells the others what it shows', async (t) 
   t.equal(members.get('a')?.haproxy, certificate)
   await members.change('a', ({ haproxy: _lost, ...member }) => member)
   await show()
-  t.equal(members.get('a')?.haproxy, certificate, 'the one that it has, where the others have lost it')
+  t.equal(members.get('a')?.haproxy, certificate, 'its own one, where the others have lost it')
 })
 
-t.test('a node whose name has several addresses stays at the one it was found at', async (t) => {
+t.test('a node whose name has several addresses keeps the one found first', async (t) => {
   const { members, files, clock, add, show } = await fixture(t)
   const answers = [['192.0.2.3', '192.0.2.4'], ['192.0.2.4', '192.0.2.3'], ['192.0.2.4']]
   const lookUp = async () => answers.shift() ?? []
@@ -47,12 +47,12 @@ t.test('a node whose name has several addresses stays at the one it was found at
   await show()
   await add('c', '3', { host: 'lb3.test', haproxy: 'certificate of c\n' })
   for (const ip of ['192.0.2.3', '192.0.2.3', '192.0.2.4']) {
-    t.match(await sharing.now(), { others: [{ id: 'c', ip }] }, 'each other one would be a reload of HAProxy')
+    t.match(await sharing.now(), { others: [{ id: 'c', ip }] }, 'each change would be a reload of HAProxy')
     clock.advance(60_000)
   }
 })
 
-t.test('tables are shared with those that have told what they show', async (t) => {
+t.test('tables are shared with nodes that have announced their certificate', async (t) => {
   const { members, files, clock, add, show } = await fixture(t)
   const looked: string[] = []
   const lookUp = async (host: string) => {
@@ -63,7 +63,7 @@ t.test('tables are shared with those that have told what they show', async (t) =
   const state: { own: OwnMembership | undefined } = { own: OWN }
   const sharing = new TableSharing({ own: () => state.own, files, members, clock, lookUp })
   await add('a', '1', { host: '192.0.2.1' })
-  t.equal(await sharing.now(), undefined, 'it has told nothing itself')
+  t.equal(await sharing.now(), undefined, 'it has not announced its own')
   await show()
   await add('b', '2', { host: '2001:db8::2', haproxy: 'certificate of b\n' })
   await add('c', '3', { host: 'lb3.test', haproxy: 'certificate of c\n' })
@@ -81,7 +81,7 @@ t.test('tables are shared with those that have told what they show', async (t) =
     others: [b],
   })
   const others = async () => (await sharing.now())?.others.map(({ id, ip }) => `${id} ${ip}`)
-  t.same(await others(), ['b 2001:db8::2'], 'a name that nobody knew is not asked for at once again')
+  t.same(await others(), ['b 2001:db8::2'], 'an unknown name is not looked up again at once')
   for (const c of ['192.0.2.3', '192.0.2.3', '192.0.2.33']) {
     clock.advance(60_000)
     t.same(await others(), ['b 2001:db8::2', `c ${c}`])
@@ -96,7 +96,7 @@ t.test('tables are shared with those that have told what they show', async (t) =
   t.equal(await sharing.now(), undefined)
 })
 
-t.test('a node that is reached by a name listens at all addresses', async (t) => {
+t.test('a node with a host name listens on all addresses', async (t) => {
   const { members, files, clock } = await fixture(t)
   const made = await newNamedKey('c', 'a', 0)
   await files.keepHaproxy(made)

@@ -15,7 +15,7 @@ const ASKED = { by: 'somebody', reason: 'its disk is broken' } as const
 const PLACE = { host: '192.0.2.1', port: 9444 } as const
 const NOTHING_REVOKED = { serials: [], authorities: [1], lists: { peer: '', client: '' }, ofClients: [] }
 
-/** The node `a` of two, whose etcd makes a cluster of itself alone when it is told to. */
+/** The node `a` of two, whose etcd makes itself a single-member cluster on request. */
 async function nodeOfTwo(test: Test, { level = 2 } = {}) {
   const cluster = await MemoryCluster.form(test)
   const node = await cluster.node('a')
@@ -34,7 +34,7 @@ async function nodeOfTwo(test: Test, { level = 2 } = {}) {
   }
   await files.prepare({ peer: pem, client: pem }, NOTHING_REVOKED, ['--name=a'])
   await files.commit(own)
-  /** What etcd was started with, and who is in it. */
+  /** The starts of etcd, and its members. */
   const etcd = { voters: ['a', 'b'], starts: [] as boolean[], breaks: false, isSilent: false }
   const ok = { ok: true, done: 1, recorded: 0, warnings: [] } as const
   const execute = async () => {
@@ -68,12 +68,12 @@ t.test('a takeover is the first entry of another history, and etcd is forced onc
   t.match(members.takeovers(), [{ epoch: 2, nodeId: 'a', since: 2, ...ASKED }])
   t.equal(members.epoch, 2)
   t.same(etcd.starts, [true])
-  t.notOk(files.hasArgument(FORCED_NEW), 'the next start is one as any')
+  t.notOk(files.hasArgument(FORCED_NEW), 'the next start is an ordinary one')
   t.match(files.read(), { epoch: 2, takingOver: undefined })
   const [guard] = (await cluster.stranger.range({ key: '/f/seq' })).kvs
   t.equal(Buffer.from(guard?.value ?? []).toString(), `2:${members.takeovers()[0]?.id} 3`)
   await node.store.write({ op: 'level', level: 2 })
-  t.equal(node.log.position, 4, 'what follows is compared with the new history')
+  t.equal(node.log.position, 4, 'later entries are compared with the new history')
 })
 
 t.test('while it lasts nothing else is written', async (t) => {
@@ -85,7 +85,7 @@ t.test('while it lasts nothing else is written', async (t) => {
   t.doesNotThrow(() => takeovers.admit({ op: 'takeover' }))
 })
 
-t.test('etcd that does not start leaves everything as it was', async (t) => {
+t.test('an etcd that does not start leaves everything as it was', async (t) => {
   const { node, members, files, etcd, made } = await nodeOfTwo(t)
   etcd.breaks = true
   const takeovers = made()
@@ -95,7 +95,7 @@ t.test('etcd that does not start leaves everything as it was', async (t) => {
   t.notOk(files.hasArgument(FORCED_NEW))
 })
 
-t.test('a crash before etcd was forced drops it, one behind that is gone on with', async (t) => {
+t.test('a crash before etcd was forced drops it, one afterwards is resumed', async (t) => {
   const { members, files, etcd, made, own } = await nodeOfTwo(t)
   const takingOver = { id: 'x', epoch: 2, at: 'now', ...ASKED }
   await files.commit({ ...own, takingOver })
@@ -115,24 +115,24 @@ t.test('a crash before etcd was forced drops it, one behind that is gone on with
   t.match(members.takeovers(), [{ id: 'x', epoch: 2 }])
   await files.commit({ ...own, takingOver })
   await made().look()
-  t.equal(members.takeovers().length, 1, 'one that is written is not written again')
+  t.equal(members.takeovers().length, 1, 'a written one is not written again')
 })
 
-t.test('nothing is taken over where etcd counts a third vote, though the log has not told of it yet', async (t) => {
+t.test('no takeover where etcd counts a third vote, though the log has not announced it yet', async (t) => {
   const { etcd, made, files } = await nodeOfTwo(t)
   etcd.voters.push('w')
   t.match((await refuses(t, 'IN_USE', made().takeOver(ASKED))).message, /a third vote \(w\)/)
   t.same([etcd.starts, files.read()?.takingOver], [[], undefined])
 })
 
-t.test('a node that has something else than the others does not become the one that stays', async (t) => {
+t.test('a node whose data differs does not become the one that stays', async (t) => {
   const { node, files, etcd, made } = await nodeOfTwo(t)
   node.log.halt('it differs')
   await refuses(t, 'NO_QUORUM', made().takeOver(ASKED))
   t.same([etcd.starts, files.read()?.takingOver], [[], undefined])
 })
 
-t.test('a cluster with a node that knows no takeovers makes none', async (t) => {
+t.test('a cluster with a node that does not know takeovers makes none', async (t) => {
   const { etcd, made } = await nodeOfTwo(t, { level: 1 })
   await refuses(t, 'NOT_SUPPORTED', made().takeOver(ASKED))
   t.same(etcd.starts, [])

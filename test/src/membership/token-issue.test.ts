@@ -3,7 +3,7 @@ import { issueToken } from '../../../src/membership/token-issue.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { twoNodes } from '../../fixtures/witnessed.ts'
 
-t.test('a token says what it lets in, and is refused where that cannot be', async (t) => {
+t.test('a token says what it admits, and is refused where that is impossible', async (t) => {
   const { members, tokens, files, own, clock } = await twoNodes(t)
   const parts = {
     cluster: { own, tokens, isReachable: () => true },

@@ -6,7 +6,7 @@ import { Upkeep } from '../../../src/membership/upkeep.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { FIRST_CERTIFIED, formedNode } from '../../fixtures/membership.ts'
 
-t.test('with each look a node does what nobody asks for, and what fails is done with the next one', async (test) => {
+t.test('with each look a node does its periodic work, and a failure is retried with the next one', async (test) => {
   const clock = manualClock(Date.now())
   const { store, keys, client, files, own } = await formedNode(test, clock, { host: '192.0.2.1', port: 9444 })
   const members = new Members(store.members)

@@ -13,7 +13,7 @@ async function admitting(test: Parameters<typeof twoNodes>[0]) {
   return { ...nodes, take }
 }
 
-t.test('a witness is given what lets it vote, and no key of the cluster', async (t) => {
+t.test('a witness receives what it needs to vote, and no key of the cluster', async (t) => {
   const { members, listed, take, keys } = await admitting(t)
   const welcome = await take()
   t.same(Object.keys(welcome).toSorted(), ['certified', 'clusterId', 'members', 'name', 'nodes', 'trust'])
@@ -26,7 +26,7 @@ t.test('a witness is given what lets it vote, and no key of the cluster', async 
   t.same([listed.length, members.witness?.serials.length], [3, 2], 'again, when the answer was lost')
 })
 
-t.test('one witness, with a name, an address and a key of its own', async (t) => {
+t.test('one witness, with its own name, address and key', async (t) => {
   const { members, take } = await admitting(t)
   await refuses(t, 'NAME_NOT_UNIQUE', take({ name: 'LEFT' }))
   const { host = '', port = 0 } = members.get('b') ?? {}

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { twoNodes } from '../../fixtures/witnessed.ts'
 
-/** What it does for a witness that is there is seen from the other side: test/src/witness/witness.test.ts. */
+/** test/src/witness/witness.test.ts shows the work for an existing witness from its side. */
 
-t.test('where there is no witness nothing is asked, and of one that is away nothing is known', async (t) => {
+t.test('without a witness nothing is asked, and of an absent one nothing is known', async (t) => {
   const { care, members, listed } = await twoNodes(t)
   await care.look({ leader: 'a' } as never, listed)
   t.equal(await care.doesVote(), false)

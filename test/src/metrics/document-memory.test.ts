@@ -1,7 +1,7 @@
 import t from 'tap'
 import { DocumentMemory } from '../../../src/metrics/document-memory.ts'
 
-/** Writes so many bytes of this value where a document may stand. */
+/** Writes so many bytes of this value into the memory of a document. */
 function written(memory: DocumentMemory, value: number, length = 100_000) {
   const next = memory.next()
   const bytes = next.length < length ? Buffer.allocUnsafeSlow(length) : next
@@ -9,7 +9,7 @@ function written(memory: DocumentMemory, value: number, length = 100_000) {
   return { document, hold: memory.lend(document) }
 }
 
-t.test('two documents take turns, and each stays as it is until the next but one', async (test) => {
+t.test('two documents alternate, and each stays unchanged until the next but one', async (test) => {
   const memory = new DocumentMemory()
   const [one, two] = [written(memory, 1), written(memory, 2)]
   test.not(two.document.buffer, one.document.buffer)
@@ -20,7 +20,7 @@ t.test('two documents take turns, and each stays as it is until the next but one
   test.equal(written(memory, 4).document.buffer, two.document.buffer)
 })
 
-t.test('one that is held stays, and its memory is his who holds it', async (test) => {
+t.test('a held one stays, and its memory belongs to the holder', async (test) => {
   const memory = new DocumentMemory()
   const one = written(memory, 1)
   const [first, second] = [one.hold(), one.hold()]

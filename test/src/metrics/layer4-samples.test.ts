@@ -12,7 +12,7 @@ const names = {
   state: (id: string) => (id === 'r2' ? ('halted' as const) : ('online' as const)),
 }
 
-t.test('each object with its figures; what nobody knows is left out', async (test) => {
+t.test('each object with its figures; unknown values are left out', async (test) => {
   const figures = new Map([
     [`${rowKey('frontend', 'f', '')} countedConnections`, 12],
     [`${rowKey('server', 'b', 'r1')} countedBytesIn`, 2 ** 40],

@@ -19,7 +19,7 @@ function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layo
   return live.update({ sequence, ...nothing, layout: 0, since_ms: 1, reason: 'gone' })
 }
 
-/** A series of documents of what is live. */
+/** A series of documents of live figures. */
 function series(live: LiveAnswers, names: ObjectNames) {
   const source = new Layer7Source({ live, names })
   const [samples, out] = [new Layer7Samples(), new Exposition('prometheus')]
@@ -62,12 +62,12 @@ t.test('figures of HAProxy 2.6 with names beside ids', async (test) => {
     test.ok(lines.includes(line), line)
   test.notOk(
     lines.some((line) => line.startsWith('fulcrum_layer7_server_up{')),
-    'nobody checks these servers',
+    'these servers are unchecked',
   )
   test.ok(lines.some((line) => line.startsWith('fulcrum_layer7_server_state{') && line.endsWith(' 1')))
 })
 
-t.test('an answer stays as it is while it is read, and what another thread is handed is a copy', async (test) => {
+t.test('an answer stays unchanged while it is read, and another thread gets a copy', async (test) => {
   const names = namesOf([{ id: `${P}f`, name: 'Shop' }], [])
   const live = new LiveAnswers(names, 'n')
   const csv = Uint8Array.from(FIXTURE)
@@ -101,7 +101,7 @@ t.test('no samples while HAProxy does not answer, and all of them when it does a
   test.equal(await next(), all)
 })
 
-/** Numbers of every length, words, and nothing, as a random life brings them. */
+/** Numbers of every length, words, and empty values, in a random sequence. */
 function randomCsv(servers: number, random: () => number): Uint8Array {
   const header = '# pxname,svname,scur,stot,bin,bout,status,type,rtime,weight,'
   const cell = () => {
@@ -118,7 +118,7 @@ function randomCsv(servers: number, random: () => number): Uint8Array {
   return new Uint8Array(Buffer.from(`${header}\n${lines.join('\n')}\n\n`))
 }
 
-t.test('a document that is made of the one before is the one that would be made anew', async (test) => {
+t.test('an incremental document equals a full one', async (test) => {
   let seed = 42
   const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31
   const reals = (count: number) => Array.from({ length: count }, (_, at) => ({ ripId: `s${at}`, name: `n${at}` }))

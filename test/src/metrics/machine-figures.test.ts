@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseCpu, parseInterfaces, parseMemory, readMachine } from '../../../src/metrics/machine-figures.ts'
 
-t.test('processor time in seconds, by what it was spent on', async (test) => {
+t.test('processor time in seconds, by mode', async (test) => {
   const cpu = parseCpu('cpu  100 20 300 4000 50 6 7 8 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n')
   test.same(Object.fromEntries(cpu), {
     user: 1,
@@ -15,7 +15,7 @@ t.test('processor time in seconds, by what it was spent on', async (test) => {
   })
 })
 
-t.test('memory, or nothing where the kernel says none', async (test) => {
+t.test('memory, or nothing where the kernel reports none', async (test) => {
   test.same(parseMemory('MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:   400 kB\n'), {
     size_bytes: 1_024_000,
     available_bytes: 409_600,
@@ -39,5 +39,5 @@ t.test('of this machine', async (test) => {
   test.ok((machine.memory?.size_bytes ?? 0) > (machine.memory?.available_bytes ?? Number.POSITIVE_INFINITY))
   test.ok((machine.disk?.size_bytes ?? 0) > 0)
   test.ok(machine.interfaces.some(({ name }) => name === 'lo'))
-  test.equal((await readMachine('/nowhere')).disk, undefined, 'a folder that is not there has no room')
+  test.equal((await readMachine('/nowhere')).disk, undefined, 'a missing folder has no space')
 })

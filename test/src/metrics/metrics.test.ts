@@ -23,7 +23,7 @@ function fixture(node: () => Promise<NodeFigures>) {
   return { metrics, state }
 }
 
-t.test('made at most once a second in each form, for however many ask', async (test) => {
+t.test('made at most once a second in each format, for any number of clients', async (test) => {
   let made = 0
   const { metrics, state } = fixture(async () => {
     made++
@@ -44,10 +44,10 @@ t.test('made at most once a second in each form, for however many ask', async (t
   test.match(other.body.toString(), /fulcrum_pending_changes 2\n[^]*# EOF\n$/)
   state.now_ms = 1_000
   test.match((await metrics.answer('')).body.toString(), /fulcrum_pending_changes 3\n/)
-  test.match(one.body.toString(), /fulcrum_pending_changes 1\n/, 'the one before stays as it is')
+  test.match(one.body.toString(), /fulcrum_pending_changes 1\n/, 'the previous one stays unchanged')
 })
 
-t.test('what is still being sent stays as it is, and its memory is used again when it is not', async (test) => {
+t.test('a document in transfer stays unchanged, and its memory is reused afterwards', async (test) => {
   let made = 0
   const { metrics, state } = fixture(async () => ({ ...STILL, pending: ++made }))
   const next = () => {
@@ -67,7 +67,7 @@ t.test('what is still being sent stays as it is, and its memory is used again wh
   test.equal(memoryOf(fourth), memoryOf(second))
 })
 
-t.test('of many objects a thread makes it, as it would be made here', async (test) => {
+t.test('with many objects a thread makes it, with the same result', async (test) => {
   const reals = Array.from({ length: 400 }, (_, at) => ({ ripId: `s${at}`, name: `n${at}` }))
   const names = namesOf([], [{ id: 'b', name: 'B', reals }])
   const live = new LiveAnswers(names, 'n')
@@ -108,10 +108,10 @@ t.test('of many objects a thread makes it, as it would be made here', async (tes
     }
   }
   test.equal(tasks.filter((name) => name === 'write').length, 12)
-  test.ok(memories.size <= 3, 'memory is used again')
+  test.ok(memories.size <= 3, 'memory is reused')
 })
 
-t.test('what broke off half way is not what the next one is made of', async (test) => {
+t.test('an aborted document is not the base of the next one', async (test) => {
   let isBroken = true
   const { metrics } = fixture(async () => {
     if (isBroken) throw new Error('the disk fails')
@@ -122,7 +122,7 @@ t.test('what broke off half way is not what the next one is made of', async (tes
   test.match((await metrics.answer('')).body.toString(), /^# HELP fulcrum_node_info [^]*\nfulcrum_pending_changes 0\n/)
 })
 
-t.test('names keep the conventions', async (test) => {
+t.test('names follow the conventions', async (test) => {
   const names = FAMILIES.map(({ name }) => name)
   test.same(names.length, new Set(names).size, 'no name has two meanings')
   for (const family of FAMILIES) {

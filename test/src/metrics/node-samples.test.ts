@@ -44,7 +44,7 @@ function lines(figures: NodeFigures): ReadonlySet<string> {
   return new Set(out.end().toString().split('\n'))
 }
 
-t.test('of a node alone', async (test) => {
+t.test('of a single node', async (test) => {
   const told = lines(FIGURES)
   for (const line of [
     String.raw`fulcrum_node_info{node_id="n1",node="lb \"1\"",version="1.2"} 1`,
@@ -70,7 +70,7 @@ t.test('of a node alone', async (test) => {
   ])
     test.ok(told.has(line), line)
   const text = [...told].join('\n')
-  test.notMatch(text, /fulcrum_(haproxy_info|haproxy_old|node_memory|archive_size|cluster)/, 'what nobody knows')
+  test.notMatch(text, /fulcrum_(haproxy_info|haproxy_old|node_memory|archive_size|cluster)/, 'unknown values')
 })
 
 t.test('of a node in a cluster', async (test) => {
@@ -128,6 +128,6 @@ t.test('of a node in a cluster', async (test) => {
     test.ok(told.has(line), line)
   test.notOk(
     [...told].some((line) => line.startsWith('fulcrum_cluster_node_online{node_id="w"')),
-    'nobody knows yet',
+    'still unknown',
   )
 })

@@ -3,7 +3,7 @@ import { ACCESS_SECTIONS } from '../../../src/model/access-sections.ts'
 import { SECTION_NAMES } from '../../../src/model/sections.ts'
 import { BACKUP_SECTIONS } from '../../../src/backup-file/sections.ts'
 
-t.test('what says who may come in is what a backup calls rbac', async (test) => {
+t.test('the sections of access are those that a backup calls rbac', async (test) => {
   const rbac = BACKUP_SECTIONS.find(({ name }) => name === 'rbac')?.config ?? []
   test.same([...ACCESS_SECTIONS].toSorted(), [...rbac].toSorted())
   for (const section of ACCESS_SECTIONS) test.ok(SECTION_NAMES.includes(section), section)

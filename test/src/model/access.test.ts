@@ -6,7 +6,7 @@ import { user } from '../../fixtures/config.ts'
 
 const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)
 
-t.test('an e-mail has something on both sides of one @, and nothing that breaks a line', async (test) => {
+t.test('an e-mail has text on both sides of one @, and no line break', async (test) => {
   for (const good of ['a@b', 'admin@localhost', 'Jane.O’Hara+x@sub.example.test']) test.ok(fits(Email, good), good)
   const bad = ['', 'ab', '@b', 'a@', 'a@b@c', 'a b@c', 'a@b c', 'a@b\n', 'a\u0000@b', `${'x'.repeat(253)}@y`]
   for (const text of bad) test.notOk(fits(Email, text), JSON.stringify(text))
@@ -26,7 +26,7 @@ t.test('a list of ids names each once', async (test) => {
   test.notOk(fits(list, ['a b']))
 })
 
-t.test('stored users, groups and roles are whole and closed', async (test) => {
+t.test('stored users, groups and roles are complete and closed', async (test) => {
   const records = [
     [User, user('u', { groups: ['g'], roles: ['r'] })],
     [Group, { id: 'g', name: 'g', roles: [] }],

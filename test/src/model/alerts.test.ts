@@ -4,7 +4,7 @@ import { AlertRule, AlertTarget, Silence, TARGET_TYPES } from '../../../src/mode
 import { TARGET_FIELDS } from '../../../src/rules/alerts.ts'
 import { alertRule, chat } from '../../fixtures/alerts.ts'
 
-t.test('records fit their schemas, and take nothing that ends a line', (test) => {
+t.test('records fit their schemas, and accept no line break', (test) => {
   const [target, rule] = [Compile(AlertTarget), Compile(AlertRule)]
   test.ok(target.Check(chat()))
   test.notOk(target.Check(chat({ name: 'a\r\nb' })))
@@ -18,7 +18,7 @@ t.test('records fit their schemas, and take nothing that ends a line', (test) =>
   test.end()
 })
 
-t.test('every field of a target belongs to a type, and every type is told apart', (test) => {
+t.test('every field of a target belongs to a type, and every type is distinguished', (test) => {
   const fields = new Set(Object.values(TARGET_FIELDS).flatMap(({ needs, takes }) => [...needs, ...takes]))
   const own = new Set(['id', 'name', 'enabled', 'type'])
   test.same(

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { Certificate, CipherList } from '../../../src/model/certificates.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
-t.test('a certificate that was read fits its schema', async (test) => {
+t.test('a parsed certificate fits its schema', async (test) => {
   const { pair, record } = certificateMaker(test)
   const made = record('a', pair({ name: 'a.test' }))
   test.ok(Value.Check(Certificate, made))

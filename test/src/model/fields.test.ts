@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import t from 'tap'
 import { closed, Id, Ip, Name, optional, Port, Seconds, Weight } from '../../../src/model/fields.ts'
 
-/** What of `values` a schema takes. */
+/** Returns the `values` that a schema accepts. */
 function taken(schema: TSchema, values: readonly unknown[]): readonly unknown[] {
   const validator = Compile(schema)
   return values.filter((value) => validator.Check(value))
@@ -15,13 +15,13 @@ t.test('ids are letters, digits and dashes', async (test) => {
   test.same(taken(Id, ['', 'x'.repeat(65), 'a b', 'a_b', 'a/b', 'a.b', 'ä', 'a\n', 1, null]), [])
 })
 
-t.test('names hold something to see and no control characters', async (test) => {
+t.test('names hold visible characters and no control characters', async (test) => {
   const good = ['a', ' padded ', 'Zürich — 東京 🚀', 'x'.repeat(128), 'a"b\'c<d>']
   test.same(taken(Name, good), good)
   test.same(taken(Name, ['', ' ', '\u00a0\u2003', '\t', 'a\tb', 'a\nb', 'a\u0000', 'a\u007f', 'x'.repeat(129), 7]), [])
 })
 
-t.test('addresses are whole, of both families, without zone or prefix', async (test) => {
+t.test('addresses are complete, of both families, without zone or prefix', async (test) => {
   const good = ['0.0.0.0', '192.0.2.1', '::', '2001:db8::1', '::ffff:192.0.2.1', '2001:DB8:0:0:0:0:0:1']
   test.same(taken(Ip, good), good)
   const bad = [
@@ -39,7 +39,7 @@ t.test('addresses are whole, of both families, without zone or prefix', async (t
   test.same(taken(Ip, bad), [])
 })
 
-t.test('numbers keep to their range and are whole', async (test) => {
+t.test('numbers are whole and within their range', async (test) => {
   test.same(taken(Port, [0, 1, 65_535, 65_536, 1.5, '80', null]), [1, 65_535])
   test.same(taken(Weight, [-1, 0, 256, 257, 0.5, '1']), [0, 256])
   test.same(taken(Seconds('Wait.'), [0, 1, 86_400, 86_401, 1.5]), [1, 86_400])
@@ -48,14 +48,14 @@ t.test('numbers keep to their range and are whole', async (test) => {
   test.equal(Reflect.get(short, 'description'), 'Wait. Seconds, 1 to 60.')
 })
 
-t.test('a closed object refuses what it does not name', async (test) => {
+t.test('a closed object refuses unknown fields', async (test) => {
   const schema = closed({ a: Port }, 'Thing.')
   test.same(taken(schema, [{ a: 1 }, {}, { a: 1, b: 2 }, { a: 0 }, []]), [{ a: 1 }])
   test.equal(Reflect.get(schema, 'description'), 'Thing.')
   test.notOk('description' in closed({}))
 })
 
-t.test('optional fields may be left out, and are checked when they are there', async (test) => {
+t.test('optional fields may be left out, and are checked when they are present', async (test) => {
   const properties = { a: Port, b: Type.Union([Port, Type.Null()]) }
   const schema = closed(optional(properties))
   const good = [{}, { a: 1 }, { b: null }, { a: 1, b: 2 }]

@@ -10,7 +10,7 @@ t.test('values are lines of text under the names of parameters, and nothing else
   test.end()
 })
 
-t.test('what a backend may ask for', (test) => {
+t.test('the health checks of a backend', (test) => {
   test.ok(
     Value.Check(HealthCheckSetting, { type: 'script', id: 'ldap', parameters: { port: '389' }, interval: 5, fall: 2 }),
   )
@@ -25,7 +25,7 @@ t.test('what a backend may ask for', (test) => {
   test.end()
 })
 
-t.test('names of hosts, and of checks that are built in', (test) => {
+t.test('names of hosts, and of built-in checks', (test) => {
   for (const name of ['a', 'web-1.example.org', '192.0.2.1']) test.ok(isHostName(name), name)
   for (const name of ['', '-a', 'a..b', '1.2.3', '256.1.1.1', 'a_b', 'a b']) test.notOk(isHostName(name), name)
   test.ok(isBuiltIn('mysql'))

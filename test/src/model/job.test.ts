@@ -27,10 +27,10 @@ t.test('a job is running or ended in one of three ways, and its progress is a pe
   test.notOk(fits({ progress: 101 }))
   test.ok(fits({ problem: { code: 'INTERNAL', message: 'no' } }))
   test.notOk(fits({ problem: 'no' }))
-  test.ok(fits({ resourceId: 'r1' }), 'what it is about, where it is about one record')
+  test.ok(fits({ resourceId: 'r1' }), 'the record that it concerns, if it is a single one')
 })
 
-t.test('kinds of events are words that a stream can be asked for', async (test) => {
+t.test('kinds of events are words that a stream can select', async (test) => {
   for (const kind of EVENT_KINDS) test.match(kind, /^[a-zA-Z]+$/)
   test.equal(new Set(EVENT_KINDS).size, EVENT_KINDS.length)
 })

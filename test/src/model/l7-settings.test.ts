@@ -2,7 +2,7 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { Alpn, Compression, errorPagesOf, maintenanceOf, ProxyProtocol } from '../../../src/model/l7-settings.ts'
 
-t.test('what is sent is of a kind that HAProxy knows', (test) => {
+t.test('only kinds of HAProxy are accepted', (test) => {
   const [errorPages, maintenance] = [errorPagesOf(''), maintenanceOf('')]
   test.ok(Value.Check(errorPages, [{ status: 503, page: '' }]))
   for (const wrong of [[{ status: 502.5, page: '' }], [{ status: 402, page: '' }], [{ status: 503, page: '\u0000' }]])
@@ -12,7 +12,7 @@ t.test('what is sent is of a kind that HAProxy knows', (test) => {
   test.notOk(Value.Check(Compression, { enabled: true, types: ['text/html; x'] }))
   test.notOk(Value.Check(Compression, { enabled: true, types: [] }))
   test.ok(Value.Check(ProxyProtocol, true) && Value.Check(ProxyProtocol, ['192.0.2.1']))
-  test.notOk(Value.Check(ProxyProtocol, []), 'nobody would be meant')
+  test.notOk(Value.Check(ProxyProtocol, []), 'an empty list would name no sender')
   test.notOk(Value.Check(Alpn, ['h3']))
   test.end()
 })

@@ -12,7 +12,7 @@ t.test('masks are ones before zeros, or a length', (test) => {
   test.end()
 })
 
-t.test('the schedulers of the kernel, and what a frontend must have', (test) => {
+t.test('the schedulers of the kernel, and the required fields of a frontend', (test) => {
   for (const scheduler of SCHEDULERS) test.ok(Value.Check(L4Backend, l4Backend('be', [], { scheduler })), scheduler)
   const whole = l4Frontend('fe', 'be')
   test.ok(Value.Check(L4Frontend, whole))

@@ -18,7 +18,7 @@ t.test('a port list is single ports and ranges, in the order given', async (test
   test.same(parsePorts('7-7'), [{ first: 7, last: 7 }])
 })
 
-t.test('what is no port list', async (test) => {
+t.test('invalid port lists', async (test) => {
   const bad = ['', '0', '65536', '99999', '100000', '80-70', '0-80', '80-65536', ',', '80,', ',80', '80,,81']
   const worse = ['80 81', ' 80', '80 ', '80-', '-80', '80-81-82', '1e3', '0x50', '+80', 'http', '80\n', '８０']
   for (const text of [...bad, ...worse]) test.equal(parsePorts(text), undefined, JSON.stringify(text))
@@ -56,7 +56,7 @@ t.test('a backend as stored', async (test) => {
   for (const more of wrong) test.notOk(fits(L7Backend, { ...backend('b', []), ...more }), JSON.stringify(more))
 })
 
-t.test('text that reaches the generated file holds neither space, quote nor line break', async (test) => {
+t.test('text in the generated file holds neither space, quote nor line break', async (test) => {
   const texts = ['a b', 'a\nb', 'a\tb', '"a"', 'a#b', 'a\\b', 'a;b', '']
   for (const text of texts) {
     test.notOk(fits(L7Real, { ripId: 'a', sni: text }), `sni ${JSON.stringify(text)}`)
@@ -69,7 +69,7 @@ t.test('text that reaches the generated file holds neither space, quote nor line
   }
 })
 
-t.test('a whole health check, persistence and membership', async (test) => {
+t.test('a complete health check, persistence and membership', async (test) => {
   const check = {
     type: 'https',
     path: '/health?a=1',

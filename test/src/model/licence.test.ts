@@ -1,7 +1,7 @@
 import t from 'tap'
 import { licence } from '../../../src/model/licence.ts'
 
-t.test('nothing is limited, and support ends on the day that is shown', async (test) => {
+t.test('nothing is limited, and support ends on the day shown', async (test) => {
   const { modules, daysToExpire, supportExpireDate, ...limits } = licence(Date.UTC(9999, 11, 1))
   test.match(limits, {
     licenceType: 'community',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { LAYER_4_FIGURES, LAYER_7_FIGURES } from '../../../src/model/live-figures.ts'
 import { LIVE_FIELDS } from '../../../src/stats/live-fields.ts'
 
-t.test('the figures that are described are those that are read of HAProxy', async (test) => {
+t.test('the described figures are those that are read from HAProxy', async (test) => {
   for (const kind of ['frontend', 'backend', 'server'] as const) {
     const read = LIVE_FIELDS[kind].map(({ name }) => name)
     const applied = kind === 'server' ? ['state'] : []
@@ -10,7 +10,7 @@ t.test('the figures that are described are those that are read of HAProxy', asyn
   }
 })
 
-t.test('every figure says what it is', async (test) => {
+t.test('every figure has a description', async (test) => {
   for (const figures of [...Object.values(LAYER_7_FIGURES), ...Object.values(LAYER_4_FIGURES)])
     for (const [name, schema] of Object.entries(figures)) test.match(schema, { description: /\w/ }, name)
 })

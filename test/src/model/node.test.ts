@@ -12,7 +12,7 @@ import {
 
 const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)
 
-t.test('connection tracking: the size is of a node, the timeouts are everybody’s and kept as sent', async (test) => {
+t.test('connection tracking: the size is of a node, the timeouts are shared and kept as sent', async (test) => {
   test.ok(fits(ConntrackLimit, { id: 'n', size: 262_144 }))
   for (const size of [1023, 2_147_483_648, 1024.5, '65536'])
     test.notOk(fits(ConntrackLimit, { id: 'n', size }), `${size}`)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { isService, resolvedAt, ServerHost } from '../../../src/model/real-server.ts'
 
-t.test('where a server is: an address, a host name, or a name of SRV records', async (test) => {
+t.test('the address of a server: an IP address, a host name, or a name of SRV records', async (test) => {
   for (const right of ['192.0.2.1', '2001:db8::1', 'web', 'web-1.example.org', '_http._tcp.example.org', '_A-1._udp.x'])
     test.ok(Value.Check(ServerHost, right), right)
   const wrong = [

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { maybe, named, ofBackend } from '../../../src/model/references.ts'
 
-t.test('a backend names its real servers, and the script that checks them when it is an own one', (test) => {
+t.test("a backend refers to its real servers, and to its check if that is a user's script", (test) => {
   const backend = { reals: [{ ripId: 'a' }, { ripId: 'b' }], healthCheck: { type: 'script' as const, id: 'own' } }
   test.same(ofBackend(backend), [
     { field: 'reals.0.ripId', section: 'realServers', id: 'a' },
@@ -13,7 +13,7 @@ t.test('a backend names its real servers, and the script that checks them when i
   test.end()
 })
 
-t.test('lists name each, nothing names nothing', (test) => {
+t.test('lists refer to each, an empty field to nothing', (test) => {
   test.same(named('roles', 'roles', ['r']), [{ field: 'roles.0', section: 'roles', id: 'r' }])
   for (const nothing of [null, undefined, '']) test.same(maybe('ipId', 'staticIps', nothing), [])
   test.end()

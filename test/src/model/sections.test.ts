@@ -47,7 +47,7 @@ t.test('every section can be shown: label, schema with an id, and a name', async
   }
 })
 
-t.test('what reads like a secret is one', async (test) => {
+t.test('a field that reads like a secret is one', async (test) => {
   for (const name of SECTION_NAMES) {
     const { schema, secrets } = SECTIONS[name]
     const fields: readonly string[] = Object.keys(schema.properties)

@@ -4,7 +4,7 @@ import { SessionShown, TokenShown } from '../../../src/model/session.ts'
 
 const AT = '2026-01-02T03:04:05.000Z'
 
-t.test('sessions and tokens as they are shown hold no secret', async (test) => {
+t.test('sessions and tokens as shown hold no secret', async (test) => {
   for (const schema of [SessionShown, TokenShown]) {
     const names = Object.keys(schema.properties)
     test.notOk(

@@ -8,7 +8,7 @@ const fits = (schema: TSchema, value: unknown) => Compile(schema).Check(value)
 const host = { host: 'radius.test', port: 1812, sharedSecret: '', priority: 0 }
 const config = { ...NO_RADIUS, id: 'cluster' }
 
-t.test('a RADIUS configuration: what nothing stored means fits, and every limit', async (test) => {
+t.test('a RADIUS configuration: the meaning of an empty one fits, and every limit', async (test) => {
   test.ok(fits(RadiusConfig, config))
   for (const authProtocol of ['PAP', 'CHAP', 'MSCHAPv2']) test.ok(fits(RadiusConfig, { ...config, authProtocol }))
   for (const wrong of [
@@ -28,7 +28,7 @@ t.test('a RADIUS configuration: what nothing stored means fits, and every limit'
   }
 })
 
-t.test('a RADIUS server: a port of its own, or the common one', async (test) => {
+t.test('a RADIUS server: its own port, or the common one', async (test) => {
   for (const port of [1, 65_535, null]) test.ok(fits(RadiusHost, { ...host, port }))
   for (const port of [0, 65_536, '1812', undefined]) test.notOk(fits(RadiusHost, { ...host, port }))
   for (const wrong of [{ host: '' }, { priority: -1 }, { sharedSecret: 'x'.repeat(129) }, { sharedSecret: 'a\0' }]) {

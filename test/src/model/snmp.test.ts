@@ -26,7 +26,7 @@ t.test('names and keys of users hold nothing that could be syntax', async (test)
     test.equal(Value.Check(SnmpUser, { ...user, authKey }), false, authKey)
 })
 
-t.test('algorithms are those that snmpd has', async (test) => {
+t.test('algorithms are those of snmpd', async (test) => {
   for (const authAlgorithm of AUTH_ALGORITHMS)
     for (const privacyAlgorithm of PRIVACY_ALGORITHMS)
       test.equal(Value.Check(SnmpUser, { ...user, authAlgorithm, privacyAlgorithm }), true)

@@ -6,7 +6,7 @@ import { configFixture, realServer } from '../../fixtures/config.ts'
 const observe = { path: '/run/haproxy/admin.sock' }
 const refused = { code: 'NOT_SUPPORTED', status: 501, message: /at \/run\/haproxy\/admin\.sock/ }
 
-t.test('what would change HAProxy is refused, what would not is not', async (test) => {
+t.test('changes of HAProxy are refused, other operations are not', async (test) => {
   const { store } = configFixture(test)
   test.equal(observedHaproxy({ observe: undefined, state: '/s' }, store), undefined)
   const observed = observedHaproxy({ observe, state: '/s' }, store)
@@ -18,7 +18,7 @@ t.test('what would change HAProxy is refused, what would not is not', async (tes
   await test.rejects(observed.units.operate('layer7proxy', 'reload', 'a@b'), refused)
 })
 
-t.test('a folder with a configuration of its own is refused, staged or running', async (test) => {
+t.test('a folder with its own configuration is refused, staged or running', async (test) => {
   const { store, edit, promote } = configFixture(test)
   const begin = () => observedHaproxy({ observe, state: '/s' }, store)
   await edit((draft) => draft.section('realServers').create(realServer('a')))

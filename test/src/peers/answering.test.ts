@@ -29,7 +29,7 @@ t.test('a request arrives as it was sent', async (test) => {
 
 const SECRETS = { authorization: 'Bearer secret', cookie: 'a=secret', connection: 'close', 'set-cookie': 'b=secret' }
 
-t.test('what must not be carried is dropped where it is sent', async (test) => {
+t.test('headers that must not be forwarded are dropped by the sender', async (test) => {
   const server = await cluster.serve(test, ({ headers }) => ({
     status: 200,
     headers: { ...SECRETS, etag: '"8"' },
@@ -40,7 +40,7 @@ t.test('what must not be carried is dropped where it is sent', async (test) => {
   test.same(answer.headers, { etag: '"8"' })
 })
 
-t.test('and once more where it arrives', async (test) => {
+t.test('and again by the receiver', async (test) => {
   const asked: PeerRequest[] = []
   const server = await cluster.serve(test, (request) => {
     asked.push(request)
@@ -55,7 +55,7 @@ t.test('and once more where it arrives', async (test) => {
   test.same(asked[0]?.headers, { accept: 'b' })
 })
 
-t.test('what the handler gets wrong is told to the log, and the caller has no answer', async (test) => {
+t.test('an error of the handler is logged, and the caller gets no answer', async (test) => {
   const told: string[] = []
   const wrong: Readonly<Record<string, () => PeerAnswer | Promise<PeerAnswer>>> = {
     '/throws': () => {
@@ -74,7 +74,7 @@ t.test('what the handler gets wrong is told to the log, and the caller has no an
     test.equal((await peerErrorOf(client.forward(get(path)))).kind, 'lost', path)
     test.match(told.at(-1), `"path":"${path}"`)
   }
-  test.equal((await client.forward(get('/right'))).status, 200, 'the session goes on')
+  test.equal((await client.forward(get('/right'))).status, 200, 'the session stays open')
 })
 
 t.test('answers without a body, whatever the handler made for them', async (test) => {
@@ -96,7 +96,7 @@ t.test('answers without a body, whatever the handler made for them', async (test
   test.ok(bodies.every(({ destroyed }) => destroyed))
 })
 
-t.test('a caller who is gone: the signal fires, and a late answer is dropped with its source', async (test) => {
+t.test('a lost caller: the signal fires, and a late answer is dropped with its source', async (test) => {
   const late = Readable.from(['late'])
   const told: string[] = []
   let begun = false
@@ -119,7 +119,7 @@ t.test('a caller who is gone: the signal fires, and a late answer is dropped wit
   test.same(told, [])
 })
 
-t.test('a caller that resets its stream without an error is gone as well', async (test) => {
+t.test('a caller that resets its stream without an error is lost as well', async (test) => {
   const signals: AbortSignal[] = []
   const body = Readable.from(
     (function* endless() {

@@ -3,7 +3,7 @@ import { get, peerErrorOf, post, rawServer, TestCluster, textOf, until } from '.
 
 const cluster = await TestCluster.make()
 
-t.test('a client that goes away resets the stream, before the answer and in it', async (test) => {
+t.test('a client that leaves resets the stream, before the answer and during it', async (test) => {
   const aborted: string[] = []
   async function* goesOn() {
     yield 'begun'
@@ -41,7 +41,7 @@ t.test('an answer that says why the request was refused', async (test) => {
   })
 })
 
-t.test('a stream that was refused by HTTP/2 was not looked at; one that was reset may have been', async (test) => {
+t.test('a stream refused by HTTP/2 was not processed; one that was reset may have been', async (test) => {
   const port = await rawServer(test, cluster.lb2.credentials, (stream, { ':path': path }) => {
     stream.close(Number(path?.slice(1)))
   })
@@ -52,7 +52,7 @@ t.test('a stream that was refused by HTTP/2 was not looked at; one that was rese
   }
 })
 
-t.test('an upload that is reset, or refused, in the middle of it', async (test) => {
+t.test('an upload that is reset, or refused, midway', async (test) => {
   const port = await rawServer(test, cluster.lb2.credentials, (stream, { ':path': path }) => {
     if (path === '/refused') stream.respond({ ':status': 400, 'fulcrum-refused': 'It is too new' }, { endStream: true })
     if (path === '/half') stream.respond({ ':status': 200 })
@@ -79,7 +79,7 @@ t.test('an upload that is reset, or refused, in the middle of it', async (test) 
   }
 })
 
-t.test('headers of an answer that must not be carried are dropped where it arrives', async (test) => {
+t.test('headers of an answer that must not be forwarded are dropped by the receiver', async (test) => {
   const port = await rawServer(test, cluster.lb2.credentials, (stream) => {
     stream.respond(
       { ':status': 200, 'set-cookie': ['a=b'], authorization: 'x', etag: '"1"', server: 'y' },

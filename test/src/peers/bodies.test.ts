@@ -8,10 +8,10 @@ const cluster = await TestCluster.make()
 
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 const PIECES = 1_024
-/** Windows, buffers of streams and of sockets, on both sides; of 64 MiB. */
+/** Windows and buffers of streams and sockets, on both sides; of 64 MiB. */
 const IN_FLIGHT_MAX = 8 * 1024 * 1024
 
-/** Bytes that were made and not taken yet. */
+/** Bytes that were produced and not read yet. */
 class Flight {
   made = 0
   taken = 0
@@ -25,7 +25,7 @@ class Flight {
     }
   }
 
-  /** Begins only when no more is made: whatever there is to be filled is full then. */
+  /** Begins only when no more is produced: all buffers are full then. */
   async drain(body: Readable): Promise<void> {
     for (let [before, turns] = [-1, 0]; turns < 200; turns++) {
       if (before !== this.made) turns = 0
@@ -36,7 +36,7 @@ class Flight {
   }
 }
 
-t.test('64 MiB go through either way, and little of it is on its way at a time', async (test) => {
+t.test('64 MiB pass in either direction, with little in flight at a time', async (test) => {
   const [up, down] = [new Flight(), new Flight()]
   const server = await cluster.serve(test, async ({ body, method }) => {
     if (method === 'GET') return { status: 200, headers: {}, body: down.source() }
@@ -53,7 +53,7 @@ t.test('64 MiB go through either way, and little of it is on its way at a time',
   test.ok(up.most < IN_FLIGHT_MAX, `up: ${up.most}`)
 })
 
-t.test('who does not read keeps nobody else from it', async (test) => {
+t.test('a stalled reader does not block others', async (test) => {
   const server = await cluster.serve(test, ({ path }) =>
     path === '/slow'
       ? { status: 200, headers: {}, body: new Flight().source() }
@@ -66,7 +66,7 @@ t.test('who does not read keeps nobody else from it', async (test) => {
   for (const { body } of slow) body.destroy()
 })
 
-t.test('a body that goes on: each piece comes when it is made, until who reads has enough', async (test) => {
+t.test('an endless body: each piece arrives when it is made, until its reader has enough', async (test) => {
   const said = new Readable({ read: () => undefined })
   let isAborted = false
   const server = await cluster.serve(test, ({ signal }) => {
@@ -87,7 +87,7 @@ t.test('a body that goes on: each piece comes when it is made, until who reads h
   await until(() => isAborted)
 })
 
-t.test('an upload that ends half way is no upload: neither its source nor its sender makes it whole', async (test) => {
+t.test('an upload that ends midway is no upload: neither its source nor its sender completes it', async (test) => {
   const failed: unknown[] = []
   const begun = [defer(), defer(), defer()]
   const server = await cluster.serve(test, async ({ body, path }) => {
@@ -106,7 +106,7 @@ t.test('an upload that ends half way is no upload: neither its source nor its se
     throw new Error('the client went away')
   }
   test.match(await peerErrorOf(client.forward(post('/0', broken()))), { kind: 'aborted', message: /ended half way/ })
-  // A source that is destroyed without an error, as sockets are.
+  // A source that is destroyed without an error, like a socket.
   const source = new Readable({ read: () => undefined })
   source.push(PIECE)
   void begun[1]?.promise.then(() => source.destroy())
@@ -121,7 +121,7 @@ t.test('an upload that ends half way is no upload: neither its source nor its se
   test.match(String(failed[0]), /did not come to its end/)
 })
 
-t.test('an answer in the middle of the upload: the rest is not sent', async (test) => {
+t.test('an answer during the upload: the rest is not sent', async (test) => {
   const server = await cluster.serve(test, async ({ body, path }) => {
     await once(body, 'data')
     body.pause()
@@ -165,7 +165,7 @@ t.test('an answer that breaks off is an error, never a shorter answer', async (t
   test.match(await peerErrorOf(textOf(failed.body)), { kind: 'lost', message: /broke off its answer; whether/ })
 })
 
-t.test('a stream that was reset without an error, or ended without the mark of its end, is not whole', async (test) => {
+t.test('a stream that was reset without an error, or ended without its end mark, is incomplete', async (test) => {
   for (const path of ['/reset', '/ended', '/aborted'] as const) {
     const port = await rawServer(test, cluster.lb2.credentials, (stream) => {
       stream.respond({ ':status': 200 })
@@ -179,7 +179,7 @@ t.test('a stream that was reset without an error, or ended without the mark of i
   }
 })
 
-t.test('bytes and texts, empty ones too', async (test) => {
+t.test('bytes and texts, also empty ones', async (test) => {
   const server = await cluster.serve(test, async ({ body, path }) => ({
     status: 200,
     headers: {},

@@ -12,7 +12,7 @@ import { endpoints } from '../../../src/resources/index.ts'
 
 const path = (text: string, query = '') => checkedPath({ method: 'GET', path: text, query })
 
-t.test('plain paths are carried as they are', (test) => {
+t.test('plain paths are forwarded unchanged', (test) => {
   for (const text of [
     '/',
     '/api/v1/a',
@@ -34,7 +34,7 @@ t.test('plain paths are carried as they are', (test) => {
   test.end()
 })
 
-t.test('what leads elsewhere is not, however it is written', (test) => {
+t.test('a path that leads elsewhere is not, however it is written', (test) => {
   const refused = ['', 'a', '*', 'http://evil.example/', '//evil.example/a', '/a/../b', '/a/..', '/..', '/./a', '/a/.']
   const hidden = ['/a/%2e%2e/b', '/a/.%2E/b', '/a%2f..%2fb', '/a/..%5cb', '/a\\..\\b', '/%2e', '/a/%2e%2e%2f']
   const broken = ['/a%', '/a%ff', '/a b', '/a\r\nX: y', '/a\0', '/é', '/a?b', '/a#b', `/${'a'.repeat(9_000)}`]
@@ -47,7 +47,7 @@ t.test('what leads elsewhere is not, however it is written', (test) => {
   test.end()
 })
 
-t.test('headers that are carried, and none else', (test) => {
+t.test('forwarded headers, and no others', (test) => {
   const kept = { accept: 'text/csv', 'if-match': '"7"', 'last-event-id': '9', 'x-transaction-id': 'tx' }
   const left = {
     authorization: 'Bearer x',
@@ -62,14 +62,14 @@ t.test('headers that are carried, and none else', (test) => {
     ':path': '/b',
   }
   test.same(carriedOfRequest({ ...left, ...kept }), kept)
-  test.same(carriedOfRequest({ 'IF-MATCH': '"7"', Accept: '' }), { 'if-match': '"7"' }, 'an empty one is none')
+  test.same(carriedOfRequest({ 'IF-MATCH': '"7"', Accept: '' }), { 'if-match': '"7"' }, 'an empty one is dropped')
   const answer = { 'content-type': 'text/csv', etag: '"7"', 'retry-after': '1' }
   const stays = { 'set-cookie': 'a=b', connection: 'close', 'fulcrum-refused': 'x', ':status': '200', server: 'x' }
   test.same(carriedOfAnswer({ ...answer, ...stays }), answer)
   test.end()
 })
 
-t.test('a value that would be more than a value is refused', (test) => {
+t.test('a value with further lines is refused', (test) => {
   const hostile = ['a\r\nauthorization: x', 'a\nb', 'a\0', 'é', '\u0100', ' a', 'a ', 'a\u007f']
   for (const accept of hostile) {
     test.throws(() => carriedOfRequest({ accept }), CarriedError, JSON.stringify(accept))
@@ -81,10 +81,10 @@ t.test('a value that would be more than a value is refused', (test) => {
   test.end()
 })
 
-/** Answered by the node that the browser asks. */
+/** Answered by the node that the browser uses. */
 const OF_BROWSERS: ReadonlySet<string> = new Set(['cookie', 'sec-fetch-site'])
 
-t.test('whatever endpoints read and send is carried, but for cookies', (test) => {
+t.test('all headers that endpoints read and send are forwarded, except cookies', (test) => {
   const read = new Set(endpoints.flatMap(({ headers }) => headers))
   const common = [
     'accept',
@@ -98,7 +98,7 @@ t.test('whatever endpoints read and send is carried, but for cookies', (test) =>
   for (const name of [...read, ...common]) {
     test.same(Object.keys(carriedOfRequest({ [name]: 'x' })), OF_BROWSERS.has(name) ? [] : [name], name)
   }
-  // Who was asked names the request.
+  // The node that was asked names the request.
   const sends = [...Object.keys(HEADERS), ...endpoints.flatMap((endpoint) => endpoint.sends)]
   const known = new Set(
     sends.map((name) => name.toLowerCase()).filter((name) => !['x-request-id', 'tag', 'elsewhere'].includes(name)),

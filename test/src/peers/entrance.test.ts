@@ -14,7 +14,7 @@ const cluster = await TestCluster.make()
 interface Opened {
   readonly entrance: Entrance
   readonly port: number
-  /** Of everybody who was let in. */
+  /** Nodes that were admitted. */
   readonly entered: (string | undefined)[]
   readonly told: string[]
 }
@@ -43,7 +43,7 @@ const shown = ({ key, certificate, ca }: PeerCredentials): ConnectionOptions => 
   checkServerIdentity: () => undefined,
 })
 
-/** The bytes that came until the connection ended. */
+/** Returns the number of bytes that arrived until the connection ended. */
 async function heardBy(socket: Socket): Promise<number> {
   let bytes = 0
   socket.on('data', (piece) => (bytes += piece.length))
@@ -52,7 +52,7 @@ async function heardBy(socket: Socket): Promise<number> {
   return bytes
 }
 
-t.test('who has a certificate of the cluster gets in', async (test) => {
+t.test('a client with a certificate of the cluster is admitted', async (test) => {
   const { port, entered, entrance } = await open(test)
   const socket = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
   await once(socket, 'secureConnect')
@@ -63,7 +63,7 @@ t.test('who has a certificate of the cluster gets in', async (test) => {
   await until(() => entrance.open === 0)
 })
 
-t.test('nobody else hears a byte, and nothing of them stays', async (test) => {
+t.test('no other client gets a byte, and nothing of it stays', async (test) => {
   const stranger = await testNode(await newAuthority(), 'lb1')
   const { key, certificate } = stranger.credentials
   const { ca } = cluster.lb1.credentials
@@ -87,14 +87,14 @@ t.test('nobody else hears a byte, and nothing of them stays', async (test) => {
   }
   const plain = connectTcp({ host: '127.0.0.1', port })
   plain.write('GET / HTTP/1.1\r\n\r\n')
-  // An alert of TLS, which says that it is not spoken.
+  // A TLS alert, for a client without TLS.
   test.ok((await heardBy(plain)) <= 7)
   await until(() => entrance.open === 0)
   test.same(entered, [])
   test.match(told.join(''), /a stranger at the port of peers/)
 })
 
-t.test('a certificate that was revoked does not count, from the next connection on', async (test) => {
+t.test('a revoked certificate is invalid, from the next connection on', async (test) => {
   const { authority, lb1, lb2 } = cluster
   const { port, entered, entrance } = await open(test)
   const first = connect({ ...shown(lb1.credentials), host: '127.0.0.1', port })
@@ -107,7 +107,7 @@ t.test('a certificate that was revoked does not count, from the next connection 
   first.destroy()
 })
 
-t.test('no session of TLS is taken up again: it would show no certificate', async (test) => {
+t.test('no TLS session is resumed: it would show no certificate', async (test) => {
   const { port, entered } = await open(test)
   const first = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
   let session: Buffer | undefined
@@ -125,7 +125,7 @@ t.test('no session of TLS is taken up again: it would show no certificate', asyn
   second.destroy()
 })
 
-t.test('of one address there are so many connections and no more', async (test) => {
+t.test('one address has a limited number of connections', async (test) => {
   const { port, entrance } = await open(test, { eachAddress_max: 3 })
   const held = Array.from({ length: 3 }, () => connectTcp({ host: '127.0.0.1', port }))
   await until(() => entrance.open === 3)
@@ -138,24 +138,24 @@ t.test('of one address there are so many connections and no more', async (test) 
   for (const socket of held) socket.destroy()
 })
 
-t.test('who only arrives is pushed out by who comes, and a node gets in', async (test) => {
+t.test('a new client pushes out one that has not authenticated, and a node is admitted', async (test) => {
   const { port, entrance, entered } = await open(test, { arriving_max: 2 })
   const silent = Array.from({ length: 20 }, () => connectTcp({ host: '127.0.0.1', port }))
   for (const socket of silent) socket.on('error', () => undefined).resume()
   await until(() => entrance.open === 2 && silent.filter(({ closed }) => closed).length === 18)
   const node = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
   await until(() => entered.length === 1)
-  test.equal(entrance.open, 2, 'the node, and one who arrives')
+  test.equal(entrance.open, 2, 'the node, and one that has not authenticated')
   for (const socket of [...silent, node]) socket.destroy()
 })
 
-t.test('who says nothing goes', async (test) => {
+t.test('a silent client is cut off', async (test) => {
   const { port, entrance } = await open(test, { handshake_ms: 20 })
   test.equal(await heardBy(connectTcp({ host: '127.0.0.1', port })), 0)
   await until(() => entrance.open === 0)
 })
 
-t.test('who wants to join comes in without a certificate, where that is wanted, and to nothing else', async (test) => {
+t.test('a joining node is admitted without a certificate, where that is wanted, and to nothing else', async (test) => {
   const joining: Socket[] = []
   const { ca } = cluster.lb1.credentials
   const wish: ConnectionOptions = {
@@ -174,10 +174,10 @@ t.test('who wants to join comes in without a certificate, where that is wanted, 
   await until(() => joining.length === 1)
   const socket = connect({ ...wish, port: wanted.port })
   await until(() => joining.length === 2)
-  test.equal(wanted.entrance.open, 2, 'neither arrives any more')
+  test.equal(wanted.entrance.open, 2, 'neither is unauthenticated any more')
   test.equal(socket.alpnProtocol, JOIN_PROTOCOL)
   const issuer = socket.getPeerX509Certificate()?.issuerCertificate
-  test.equal(issuer?.toString(), cluster.authority.certificate, 'the whole chain is shown')
+  test.equal(issuer?.toString(), cluster.authority.certificate, 'the whole chain is presented')
   test.equal(await heardBy(connect({ ...wish, ALPNProtocols: ['h2', JOIN_PROTOCOL], port: wanted.port })), 0)
   test.equal(await heardBy(connect({ ...wish, ALPNProtocols: ['h2'], port: wanted.port })), 0)
   test.same(wanted.entered, [])
@@ -191,7 +191,7 @@ t.test('who wants to join comes in without a certificate, where that is wanted, 
   test.match(closed.told.join(''), /NO_.*PROTOCOL/i)
 })
 
-t.test('a port that is taken is no entrance', async (test) => {
+t.test('a port in use cannot be opened', async (test) => {
   const { port } = await open(test)
   const other = new Entrance({
     credentials: cluster.lb2.credentials,

@@ -27,7 +27,7 @@ t.test('1,000 requests at once, in one session', async (test) => {
   test.equal(most, 1_000)
 })
 
-t.test('of more than a session may have, the last ones are refused, and places come back', async (test) => {
+t.test('beyond the limit of a session, requests are refused, and places become free', async (test) => {
   const gate = defer()
   let waiting = 0
   const server = await cluster.serve(test, async () => {
@@ -46,7 +46,7 @@ t.test('of more than a session may have, the last ones are refused, and places c
   test.equal(server.connections, 1)
 })
 
-t.test('clients who go away by the thousand do not end the session of the others', async (test) => {
+t.test('clients that leave by the thousand do not end the session of the others', async (test) => {
   const asked: string[] = []
   async function* goesOn() {
     yield 'begun'
@@ -71,7 +71,7 @@ t.test('clients who go away by the thousand do not end the session of the others
   test.equal(server.connections, 1)
 })
 
-t.test('what cannot be carried is refused before anything is sent', async (test) => {
+t.test('a request that cannot be forwarded is refused before anything is sent', async (test) => {
   const client = cluster.client(test, 1)
   for (const more of [
     { path: '/a/../b' },
@@ -89,7 +89,7 @@ t.test('what cannot be carried is refused before anything is sent', async (test)
   }
 })
 
-t.test('one hop: what came from a node is not forwarded', async (test) => {
+t.test('one hop: a request from a node is not forwarded', async (test) => {
   const client = cluster.client(test, 1)
   const server = await cluster.serve(test, async ({ who }) => {
     const { kind, message } = await peerErrorOf(client.forward(get('/a', { who })))
@@ -99,7 +99,7 @@ t.test('one hop: what came from a node is not forwarded', async (test) => {
   test.match(await textOf(answer.body), /^refused: A request that a node has forwarded is not forwarded again/)
 })
 
-t.test('closing ends what waits, and what goes on', async (test) => {
+t.test('closing ends waits and running requests', async (test) => {
   const server = await cluster.serve(test, () => new Promise(() => undefined))
   const client = cluster.client(test, server.port)
   const asked = peerErrorOf(client.forward(get('/a')))
@@ -114,7 +114,7 @@ t.test('closing ends what waits, and what goes on', async (test) => {
   await until(() => server.connections === 0)
 })
 
-t.test('another certificate is shown from the next session on', async (test) => {
+t.test('another certificate is used from the next session on', async (test) => {
   const server = await cluster.serve(test, ({ from }) => ({ status: 200, headers: {}, body: from }))
   const client = cluster.client(test, server.port, { credentials: { ...cluster.lb1.credentials, certificate: '' } })
   test.equal((await peerErrorOf(client.forward(get('/a')))).kind, 'unreachable')

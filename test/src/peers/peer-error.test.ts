@@ -1,7 +1,7 @@
 import t from 'tap'
 import { PeerError, whyOf } from '../../../src/peers/peer-error.ts'
 
-t.test('why a connection failed, in words', (test) => {
+t.test('the reason of a failed connection, in words', (test) => {
   const coded = (code: string) => whyOf(Object.assign(new Error('x'), { code }))
   test.equal(coded('ECONNREFUSED'), 'it refuses connections')
   test.equal(coded('CERT_REVOKED'), 'its certificate is not accepted (CERT_REVOKED)')

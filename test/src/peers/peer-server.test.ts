@@ -35,7 +35,7 @@ t.test('a certificate of the cluster is not enough: the node has to be a member'
   test.equal((await third.forward(get('/a'))).status, 200)
 })
 
-t.test('a renewed certificate has the key of before, and another key is another node', async (test) => {
+t.test('a renewed certificate has the same key, and another key is another node', async (test) => {
   const cluster = await TestCluster.make()
   const server = await cluster.serve(test, () => ({ status: 200, headers: {} }))
   const { request, key } = await newNodeRequest()
@@ -91,7 +91,7 @@ async function firstOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return String(first.value)
 }
 
-t.test('a session in which nothing is heard ends, one with pings does not', async (test) => {
+t.test('a silent session ends, one with pings does not', async (test) => {
   const cluster = await TestCluster.make()
   const server = await cluster.serve(test, () => ({ status: 200, headers: {} }), {
     bounds: { look_ms: 5, silentLooks_max: 4 },
@@ -115,7 +115,7 @@ t.test('a session in which nothing is heard ends, one with pings does not', asyn
   test.ok(client.livenessOf('lb2').isReachable)
 })
 
-t.test('what cannot be a request is refused with a reason, and the session goes on', async (test) => {
+t.test('an invalid request is refused with a reason, and the session stays open', async (test) => {
   const cluster = await TestCluster.make()
   const asked: string[] = []
   const server = await cluster.serve(test, ({ path }) => {
@@ -142,7 +142,7 @@ t.test('what cannot be a request is refused with a reason, and the session goes 
   test.same(asked, ['/a'])
 })
 
-t.test('heads that HTTP/2 forbids, or that are too long, do not come through', async (test) => {
+t.test('heads that HTTP/2 forbids, or that are too long, do not get through', async (test) => {
   const cluster = await TestCluster.make()
   const asked: string[] = []
   const server = await cluster.serve(test, ({ path, headers }) => {
@@ -168,12 +168,12 @@ t.test('heads that HTTP/2 forbids, or that are too long, do not come through', a
   connecting.resume().end()
   await new Promise((resolve) => connecting.once('close', resolve))
   test.same(asked, [])
-  // Of a plain header that has such a value, nothing is left.
+  // A plain header with such a value is dropped completely.
   await rawAnswer(session, headOf({ accept: 'a\r\nauthorization: x' }))
   test.same(asked, ['/a'])
 })
 
-t.test('closing ends what goes on, and the port is free', async (test) => {
+t.test('closing ends running requests, and the port is free', async (test) => {
   const cluster = await TestCluster.make()
   const server = await cluster.serve(test, () => ({ status: 200, headers: {}, body: goesOn() }))
   const client = cluster.client(test, server.port)
@@ -190,7 +190,7 @@ t.test('closing ends what goes on, and the port is free', async (test) => {
   )
 })
 
-t.test('another certificate is shown from the next session on', async (test) => {
+t.test('another certificate is presented from the next session on', async (test) => {
   const cluster = await TestCluster.make()
   const server = await cluster.serve(test, () => ({ status: 204, headers: {} }))
   const other = await testNode(cluster.authority, 'lb3')

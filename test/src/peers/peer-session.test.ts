@@ -26,7 +26,7 @@ async function* goesOn(): AsyncGenerator<string> {
   await new Promise(() => undefined)
 }
 
-/** A port that nobody listens at: for a moment somebody did. */
+/** A closed port, which was open for a moment. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -46,7 +46,7 @@ async function mutePort(test: Test): Promise<number> {
   return portOf(server)
 }
 
-/** Takes connections and ends them. */
+/** Accepts connections and ends them. */
 async function refusingPort(test: Test): Promise<{ readonly port: number; readonly tries: number }> {
   let tries = 0
   const server = createServer((socket) => {
@@ -63,7 +63,7 @@ async function refusingPort(test: Test): Promise<{ readonly port: number; readon
   }
 }
 
-t.test('a node that cannot be reached: by name, since when, why', async (test) => {
+t.test('an unreachable node: its name, since when, and why', async (test) => {
   const clock = manualClock()
   const since = new Date(clock.now_ms()).toISOString()
   const client = cluster.client(test, await closedPort(), { clock })
@@ -78,12 +78,12 @@ t.test('a node that cannot be reached: by name, since when, why', async (test) =
   test.match(client.livenessOf('lb2'), { isReachable: false, heard_ms: undefined, why: 'it refuses connections' })
 })
 
-t.test('it takes the connection and says nothing, at any depth', async (test) => {
+t.test('it accepts the connection and stays silent, at any depth', async (test) => {
   const patience = { accept_ms: 50 }
   const mute = await mutePort(test)
   const late = await peerErrorOf(cluster.client(test, mute, { patience }).forward(get('/a')))
   test.match(late, { kind: 'unreachable', message: /it accepted no connection within 50 ms/ })
-  // TLS goes well, and HTTP/2 does not begin.
+  // TLS succeeds, and HTTP/2 does not begin.
   const { key, certificate, ca } = cluster.lb2.credentials
   const tls = createTlsServer({ key, cert: certificate, ca, requestCert: true, ALPNProtocols: ['h2'] }, (socket) => {
     socket.on('error', () => undefined)
@@ -95,7 +95,7 @@ t.test('it takes the connection and says nothing, at any depth', async (test) =>
   test.match((await peerErrorOf(client.forward(get('/a')))).message, /no connection within 200 ms/)
 })
 
-t.test('what answers has to be that very node', async (test) => {
+t.test('the answering node has to be exactly that one', async (test) => {
   const seen: string[] = []
   const serve = (credentials = cluster.lb2.credentials) =>
     rawServer(test, credentials, (stream) => {
@@ -124,7 +124,7 @@ t.test('what answers has to be that very node', async (test) => {
   test.match(await told(portOf(other)), /what answers there is no node/)
 })
 
-t.test('a node that falls silent is lost, with what it was asked', async (test) => {
+t.test('a node that falls silent is lost, together with its open requests', async (test) => {
   const server = await cluster.serve(test, () => ({ status: 200, headers: {}, body: goesOn() }))
   const line = await lineTo(test, server.port)
   const client = cluster.client(test, line.port, { patience: { ping_ms: 10, silent_ms: 500 } })
@@ -138,7 +138,7 @@ t.test('a node that falls silent is lost, with what it was asked', async (test) 
   test.match(client.livenessOf('lb2'), { isReachable: false, why: 'it did not answer for 500 ms' })
 })
 
-t.test('pings keep a quiet session, and tell when it was heard last', async (test) => {
+t.test('pings keep a quiet session, and show when it was heard last', async (test) => {
   const server = await cluster.serve(test, ok)
   const clock = manualClock()
   const client = cluster.client(test, server.port, { clock, patience: { ping_ms: 5 } })
@@ -151,7 +151,7 @@ t.test('pings keep a quiet session, and tell when it was heard last', async (tes
   test.equal(server.connections, 1)
 })
 
-t.test('in a pause nobody waits; while somebody asks, it is tried again by itself, ever more rarely', async (test) => {
+t.test('in a pause no request waits; while there are requests, it retries itself, ever more rarely', async (test) => {
   const clock = manualClock()
   const [refusing, beside] = [await refusingPort(test), await refusingPort(test)]
   const paused = cluster.client(test, refusing.port, { clock })
@@ -166,7 +166,7 @@ t.test('in a pause nobody waits; while somebody asks, it is tried again by itsel
   const client = cluster.client(test, refusing.port, { clock, patience })
   await peerErrorOf(client.forward(get('/a')))
   await until(() => refusing.tries >= 8)
-  // Nobody asks any more; of another node somebody does, so time goes by.
+  // There are no more requests; another node has some, so time passes.
   clock.advance(2_000)
   const before = refusing.tries
   const other = cluster.client(test, beside.port, { clock, patience })
@@ -175,7 +175,7 @@ t.test('in a pause nobody waits; while somebody asks, it is tried again by itsel
   test.ok(refusing.tries <= before + 1)
 })
 
-t.test('a node that comes back is connected without being asked, when it is kept', async (test) => {
+t.test('with keep, a node that comes back is connected without a request', async (test) => {
   const first = await cluster.serve(test, ok)
   const { port } = first
   const client = cluster.client(test, port, { patience: { pause_min_ms: 1, pause_max_ms: 5, wanted_ms: 0 } })
@@ -189,7 +189,7 @@ t.test('a node that comes back is connected without being asked, when it is kept
   await until(() => second.connections === 0)
 })
 
-t.test('a session follows what the log says of the node', async (test) => {
+t.test("a session follows the log's record of the node", async (test) => {
   const [first, second] = [
     await cluster.serve(test, ok),
     await cluster.serve(test, () => ({ ...ok(), body: 'second' })),
@@ -207,7 +207,7 @@ t.test('a session follows what the log says of the node', async (test) => {
   test.match(await peerErrorOf(client.forward(get('/a'))), { kind: 'refused', message: /no other node with this id/ })
 })
 
-t.test('without being told, it sees with the next ping that a node was removed', async (test) => {
+t.test('without a notice, the next ping reveals that a node was removed', async (test) => {
   const server = await cluster.serve(test, ok)
   let peer: Peer | undefined = cluster.peer(server.port)
   const client = cluster.client(test, 0, { peerOf: () => peer, patience: { ping_ms: 5 } })

@@ -15,7 +15,7 @@ t.test('the node that a certificate names, and its key', async (test) => {
   test.equal(shownIn(Buffer.from('no certificate')), undefined)
 })
 
-t.test('TLS 1.3, with a list of what was revoked if there is one', async (test) => {
+t.test('TLS 1.3, with a revocation list if there is one', async (test) => {
   const authority = await newAuthority()
   const { credentials } = await testNode(authority, 'lb1')
   const options = secureOptionsOf(credentials)

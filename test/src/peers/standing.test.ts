@@ -18,16 +18,16 @@ async function begun(test: Test) {
   return { cluster, at, asked: { at, nodeId: 'lb2', pin: lb2.pin, credentials: lb1.credentials } }
 }
 
-t.test('who was removed is told so, with the certificate that is refused elsewhere', async (t) => {
+t.test('a removed node is told so, with the certificate that is refused elsewhere', async (t) => {
   const { asked, cluster, at } = await begun(t)
   t.same(await askStanding(asked), REMOVED)
   const stranger = await testNode(cluster.authority, 'lb3')
   t.equal(await askStanding({ ...asked, credentials: stranger.credentials }), undefined, 'about its own key only')
   const { port } = await cluster.serve(t, () => ({ status: 200, headers: {} }))
-  t.equal(await askStanding({ ...asked, at: { ...at, port } }), undefined, 'where nobody can ask')
+  t.equal(await askStanding({ ...asked, at: { ...at, port } }), undefined, 'where no node can be asked')
 })
 
-t.test('nobody but the node that was asked is believed', async (t) => {
+t.test('only the asked node is trusted', async (t) => {
   const { asked, cluster } = await begun(t)
   t.equal(await askStanding({ ...asked, nodeId: 'lb3' }), undefined)
   t.equal(await askStanding({ ...asked, pin: cluster.lb1.pin }), undefined)
@@ -36,7 +36,7 @@ t.test('nobody but the node that was asked is believed', async (t) => {
   t.equal(await askStanding({ ...asked, at: { host: '127.0.0.1', port } }), undefined)
 })
 
-t.test('others certify nodes meanwhile: the key is what counts', async (t) => {
+t.test('others certify nodes meanwhile: the key counts', async (t) => {
   const { asked } = await begun(t)
   const other = await TestCluster.make()
   const standingOf = (pin: string) => (pin === other.lb1.pin ? undefined : REMOVED)
@@ -44,7 +44,7 @@ t.test('others certify nodes meanwhile: the key is what counts', async (t) => {
   t.same(await askStanding({ ...asked, at: { host: '127.0.0.1', port }, pin: other.lb2.pin }), REMOVED)
 })
 
-t.test('whoever says nothing is not waited for', async (t) => {
+t.test('the wait for a silent node ends', async (t) => {
   const { asked } = await begun(t)
   const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
   t.teardown(() => silent.close())

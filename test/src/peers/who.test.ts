@@ -6,7 +6,7 @@ import { CALLER } from '../../fixtures/peers.ts'
 const sent = (fields: unknown) => Buffer.from(JSON.stringify(fields)).toString('base64url')
 const FIELDS = { ...CALLER, via: 'lb1' }
 
-t.test('who asks arrives as it was sent, with the node that forwarded it', (test) => {
+t.test('the caller arrives as sent, with the node that forwarded it', (test) => {
   test.same(decodeWho(encodeWho(CALLER, 'lb1'), 'lb1'), FIELDS)
   const limited = { ...CALLER, sessionId: 'token 7', email: 'jürgen@例え.example', endpoints: ['a', 'b'] }
   test.same(decodeWho(encodeWho(limited, 'lb1'), 'lb1'), { ...limited, via: 'lb1' })
@@ -14,7 +14,7 @@ t.test('who asks arrives as it was sent, with the node that forwarded it', (test
   test.end()
 })
 
-t.test('a token that is limited to every endpoint there is fits', (test) => {
+t.test('a token that is limited to every existing endpoint fits', (test) => {
   const ids = endpoints.map(({ name }) => name.padEnd(36, 'x'))
   const text = encodeWho({ ...CALLER, endpoints: ids }, 'lb1')
   test.same(decodeWho(text, 'lb1').endpoints, ids)
@@ -22,7 +22,7 @@ t.test('a token that is limited to every endpoint there is fits', (test) => {
   test.end()
 })
 
-t.test('what a caller knows beside stays where it is', (test) => {
+t.test('other data about a caller stay where they are', (test) => {
   const more = { ...CALLER, token: 'fulcrum_secret' }
   const text = encodeWho(more, 'lb1')
   test.notMatch(Buffer.from(text, 'base64url').toString(), /secret/)
@@ -30,14 +30,14 @@ t.test('what a caller knows beside stays where it is', (test) => {
   test.end()
 })
 
-t.test('one hop: what a node has forwarded is not forwarded again', (test) => {
+t.test('one hop: a forwarded request is not forwarded again', (test) => {
   const arrived = decodeWho(encodeWho(CALLER, 'lb1'), 'lb1')
   test.throws(() => encodeWho(arrived, 'lb2'), { name: 'WhoError', message: /not forwarded again/ })
   test.throws(() => decodeWho(sent(FIELDS), 'lb3'), { name: 'WhoError', message: /not forwarded again/ })
   test.end()
 })
 
-t.test('what lacks something, is too long or no text is refused', (test) => {
+t.test('an incomplete, overlong or invalid text is refused', (test) => {
   for (const name of ['userId', 'email', 'sessionId', 'address', 'via']) {
     test.throws(() => decodeWho(sent({ ...FIELDS, [name]: undefined }), 'lb1'), WhoError, `no ${name}`)
     test.throws(() => decodeWho(sent({ ...FIELDS, [name]: '' }), 'lb1'), WhoError, `empty ${name}`)

@@ -11,7 +11,7 @@ const judged = (bytes: Buffer, secret = SECRET) => {
   return packet === undefined ? undefined : authenticityOf(packet, request.subarray(4, 20), secret)
 }
 
-t.test('RFC 5997, section 6.1: the Message-Authenticator, first of all attributes', async (test) => {
+t.test('RFC 5997, section 6.1: the Message-Authenticator as the first attribute', async (test) => {
   const sent = '0cda00268a54f4686fb394c52866e302185d062350125a665e2e1e8411f3e243822097c84fa3'
   const authenticator = hex('8a54f4686fb394c52866e302185d0623')
   const packet = { code: 12, identifier: 0xda, authenticator, attributes: [] }
@@ -29,7 +29,7 @@ t.test('RFC 2865, section 7.1: the Response Authenticator', async (test) => {
   test.equal(authenticityOf(answer, asked, 'xyzzy5462'), 'forged')
 })
 
-t.test('genuine is an answer to this request with a Message-Authenticator, wherever it stands', async (test) => {
+t.test('an answer to this request with a Message-Authenticator is genuine, wherever that is', async (test) => {
   const attributes = [{ type: 25, value: Buffer.from('ops') }]
   test.equal(judged(answerTo(request, { messageAuthenticator: 'first', attributes })), 'genuine')
   test.equal(judged(answerTo(request, { messageAuthenticator: 'last', attributes })), 'genuine')
@@ -51,7 +51,7 @@ t.test('one changed bit is forged', async (test) => {
   }
 })
 
-t.test('two Message-Authenticators, one of another length, or a Proxy-State beside none', async (test) => {
+t.test('two Message-Authenticators, one of another length, or a Proxy-State without one', async (test) => {
   const own = { type: 80, value: Buffer.alloc(16) }
   test.equal(judged(answerTo(request, { attributes: [own] })), 'forged')
   const short = { type: 80, value: Buffer.alloc(15) }

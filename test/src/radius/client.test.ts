@@ -20,7 +20,7 @@ const client = (more: Partial<ClientParts> = {}) => new RadiusClient({ log: sile
 const ask = (hosts: readonly RadiusHost[], more: Partial<RadiusConfig> = {}, asked = client()) =>
   asked.ask(radiusConfig(hosts, more), 'nemo', 'arctangent')
 
-t.test('the next server is asked when one is silent, and at once the next time', async (test) => {
+t.test('the next server is asked when one is silent, and immediately the next time', async (test) => {
   const silent = await silentHost(test)
   const { host } = await radiusServer(test, accepts)
   const same = client()
@@ -46,7 +46,7 @@ t.test('the lowest priority is asked first; a refusal is final', async (test) =>
   test.equal(yes.requests.length, 0)
 })
 
-t.test('nobody answers: each server says why', async (test) => {
+t.test('no answer: the reason of each server', async (test) => {
   const forger = await radiusServer(test, (request, reply) => reply(answerTo(request, { secret: 'guessed' })))
   const hosts = [await closedHost(test), forger.host, { ...forger.host, host: 'no.such.name.invalid' }]
   const resolve = async () => Promise.reject(new Error('ENOTFOUND'))
@@ -57,7 +57,7 @@ t.test('nobody answers: each server says why', async (test) => {
   })
 })
 
-t.test('the time for all servers together is bounded, and the last one has its share', async (test) => {
+t.test('the time for all servers together is limited, and the last one has its share', async (test) => {
   const { host } = await radiusServer(test, accepts)
   const hosts = [await silentHost(test), await silentHost(test), host]
   const slow = { timeout: 60, retries: 10 }
@@ -79,20 +79,20 @@ t.test('a name with several addresses: all of them are asked', async (test) => {
   })
 })
 
-t.test('each server by its own secret', async (test) => {
+t.test('each server with its own secret', async (test) => {
   const { host } = await radiusServer(test, (request, reply) => reply(answerTo(request, { secret: 'own' })))
   test.match(await ask([{ ...host, sharedSecret: 'own' }]), { outcome: 'accepted' })
   test.match(await ask([host]), { outcome: 'unreachable', attempts: [{ outcome: 'forged' }] })
 })
 
-t.test('what cannot be sent asks nobody', async (test) => {
+t.test('a request that cannot be sent asks no server', async (test) => {
   const { host, requests } = await radiusServer(test, accepts)
   const result = await client().ask(radiusConfig([host]), 'nemo', 'x'.repeat(129))
   test.match(result, { outcome: 'refused', why: /128 bytes/, attempts: [] })
   test.equal(requests.length, 0)
 })
 
-t.test('news of a server is logged once, with neither secret nor password', async (test) => {
+t.test('a change of a server is logged once, with neither secret nor password', async (test) => {
   const lines: string[] = []
   const note = (message: string, fields?: object) => lines.push(JSON.stringify([message, fields]))
   const asked = client({ log: { info: note, warn: note, error: note } })

@@ -7,7 +7,7 @@ import { valuesOf, vendorAttribute, vendorValues } from '../../../src/radius/pac
 const SECRET = 'xyzzy5461'
 const AUTHENTICATOR = Buffer.from('0f403f9473978057bd83d5cb98f4227a', 'hex')
 
-/** The way back, which is what a server does. */
+/** Decrypts, as a server does. */
 function shown(hidden: Buffer): string {
   let before: Uint8Array = AUTHENTICATOR
   let clear: Uint8Array = Buffer.alloc(0)
@@ -38,7 +38,7 @@ t.test('RFC 2865, section 7.2: CHAP-Password', async (test) => {
   test.equal(digest.toString('hex'), 'e97557c316185895f293ff6344077275')
 })
 
-t.test('CHAP has a challenge of its own each time', async (test) => {
+t.test('CHAP has a new challenge each time', async (test) => {
   const asked = { name: 'nemo', password: 'arctangent', protocol: 'CHAP' } as const
   const made = [1, 2].map(() => credentialsOf(asked, SECRET, AUTHENTICATOR).attributes)
   for (const attributes of made) {
@@ -51,7 +51,7 @@ t.test('CHAP has a challenge of its own each time', async (test) => {
   test.notSame(made[0], made[1])
 })
 
-t.test('MS-CHAP: an acceptance counts with the proof of the server only', async (test) => {
+t.test("MS-CHAP: an acceptance only counts with the server's proof", async (test) => {
   const asked = { name: 'nemo', password: 'arctangent', protocol: 'MSCHAPv2' } as const
   const made = credentialsOf(asked, SECRET, AUTHENTICATOR)
   const { attributes } = made
@@ -72,7 +72,7 @@ t.test('MS-CHAP: an acceptance counts with the proof of the server only', async 
   test.notOk(made.isProven([]))
 })
 
-t.test('names and passwords that nobody is asked about', async (test) => {
+t.test('names and passwords for which no server is asked', async (test) => {
   test.equal(credentialProblem('nemo', 'arctangent', 'PAP'), undefined)
   test.equal(credentialProblem('nemo', 'x'.repeat(128), 'PAP'), undefined)
   test.match(credentialProblem('nemo', 'x'.repeat(129), 'PAP'), /128 bytes/)

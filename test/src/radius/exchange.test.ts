@@ -7,7 +7,7 @@ import { answerTo, closedHost, type Handler, radiusServer, SECRET } from '../../
 
 const QUESTION = { name: 'nemo', password: 'arctangent', protocol: 'PAP', nasIdentifier: 'lb' } as const
 const PATIENCE: Patience = { attempt_ms: 150, attempts: 2, budget_ms: 10_000, requireMessageAuthenticator: true }
-/** Long enough for any answer that is on its way. */
+/** Long enough for any answer on its way. */
 const PATIENT = { ...PATIENCE, attempt_ms: 60_000, budget_ms: 60_000 }
 /** Long enough for answers that end nothing. */
 const SEVERAL = { attempts: 8 }
@@ -37,7 +37,7 @@ t.test('accepted, rejected and challenged', async (test) => {
   test.match(challenged.ending, { outcome: 'refused', why: /Access-Challenge/ })
 })
 
-t.test('a request is sent again as it was, from the same port, until its attempts are over', async (test) => {
+t.test('a request is repeated unchanged, from the same port, until its attempts are over', async (test) => {
   const ports = new Set<number>()
   const { ending, requests } = await asked(test, (_request, _reply, from) => ports.add(from.port), { attempts: 3 })
   test.same(ending, { outcome: 'silent' })
@@ -60,7 +60,7 @@ t.test('an answer to the second sending counts', async (test) => {
   test.match(ending, { outcome: 'accepted' })
 })
 
-t.test('the time for all attempts is bounded', async (test) => {
+t.test('the time for all attempts is limited', async (test) => {
   const { ending, requests } = await asked(test, () => undefined, { attempts: 1000, attempt_ms: 100, budget_ms: 250 })
   test.same(ending, { outcome: 'silent' })
   test.ok(requests.length <= 3, `${requests.length} sent`)
@@ -138,7 +138,7 @@ t.test('an answer from another port or address is ignored', async (test) => {
   test.same(ending, { outcome: 'silent' })
 })
 
-t.test('an answer that comes too late, or again, is nobody’s', async (test) => {
+t.test('an answer that is late, or repeated, is dropped', async (test) => {
   const answers: (() => void)[] = []
   const { port, requests } = await radiusServer(test, (request, reply) => answers.push(() => reply(answerTo(request))))
   const target = { address: '127.0.0.1', port, secret: SECRET }
@@ -150,7 +150,7 @@ t.test('an answer that comes too late, or again, is nobody’s', async (test) =>
   test.ok(requests.length >= 3)
 })
 
-t.test('what was wrong with answers is told: another secret, or no Message-Authenticator', async (test) => {
+t.test('the fault of answers is reported: another secret, or no Message-Authenticator', async (test) => {
   const forged = await asked(test, (request, reply) => reply(answerTo(request, { secret: 'guessed' })), SEVERAL)
   test.same(forged.ending, { outcome: 'forged' })
   const unprotected = await asked(
@@ -190,13 +190,13 @@ t.test('a flood of forgeries does not keep the true answer out', async (test) =>
   test.match(ending, { outcome: 'accepted' })
 })
 
-t.test('a port where nobody listens is told at once', async (test) => {
+t.test('a closed port is reported at once', async (test) => {
   const { host, port } = await closedHost(test)
   const target = { address: host, port: port ?? 0, secret: SECRET }
   test.same(await askServer(QUESTION, target, PATIENT), { outcome: 'unreachable' })
 })
 
-t.test('no way to a server is no error', async (test) => {
+t.test('a missing route to a server is no error', async (test) => {
   const target = { address: '255.255.255.255', port: 1812, secret: SECRET }
   test.same(await askServer(QUESTION, target, PATIENT), { outcome: 'unreachable' })
 })

@@ -28,7 +28,7 @@ t.test('by name in any case, by number, and by vendor and type', async (test) =>
   test.same(groupValues('Connect-Info', ANSWER), [])
 })
 
-t.test('names that mean no attribute are refused', async (test) => {
+t.test('unknown attribute names are refused', async (test) => {
   for (const name of ['Class', 'CLASS', '1', '255', '9:1', '16777215:255']) {
     test.equal(groupAttributeProblem(name), undefined, name)
   }
@@ -48,7 +48,7 @@ t.test('values become groups: several, each once, and exactly as they are writte
   test.same(mappedGroups(octets, ['0xff00']), ['x'])
 })
 
-t.test('without a group nobody comes in, unless that is allowed', async (test) => {
+t.test('without a group no login succeeds, unless that is allowed', async (test) => {
   const groupMappings = [{ value: 'ops', groupId: 'a' }]
   test.equal(mappedGroups({ groupMappings, denyUnmapped: true }, ['other']), undefined)
   test.same(mappedGroups({ groupMappings, denyUnmapped: false }, ['other']), [])

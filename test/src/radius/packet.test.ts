@@ -11,7 +11,7 @@ const packet = (...attributes: { type: number; value: Uint8Array }[]) => ({
 })
 const text = (type: number, value: string) => ({ type, value: Buffer.from(value) })
 
-t.test('the acceptance of RFC 2865, section 7.1, is read', async (test) => {
+t.test('the acceptance of RFC 2865, section 7.1, is parsed', async (test) => {
   const sent = '0200002686fe220e7624ba2a1005f6bf9b55e0b20606000000010f06000000000e06c0a80103'
   const found = decodePacket(Buffer.from(sent, 'hex'))
   test.match(found, { code: 2, identifier: 0 })
@@ -26,7 +26,7 @@ t.test('the acceptance of RFC 2865, section 7.1, is read', async (test) => {
   test.same(found?.places, [22, 28, 34])
 })
 
-t.test('what is written is read', async (test) => {
+t.test('a written packet is read back', async (test) => {
   const values = fc.array(
     fc.record({ type: fc.integer({ min: 1, max: 255 }), value: fc.uint8Array({ maxLength: 253 }) }),
     { maxLength: 15 },
@@ -43,7 +43,7 @@ t.test('what is written is read', async (test) => {
   )
 })
 
-t.test('anything at all is a packet whose attributes fill it, or none', async (test) => {
+t.test('any bytes are a packet filled by its attributes, or none', async (test) => {
   const anything = fc.uint8Array({ maxLength: 300 })
   const valid = encodePacket(packet(text(1, 'nemo'), text(25, 'ops'), vendorAttribute(9, 1, Buffer.from('roles'))))
   const edits = fc.array(fc.tuple(fc.nat(valid.length - 1), fc.nat(255)), { maxLength: 3 })
@@ -67,7 +67,7 @@ t.test('anything at all is a packet whose attributes fill it, or none', async (t
   test.ok(read > 0)
 })
 
-t.test('too short, too long, and lengths that lie', async (test) => {
+t.test('too short, too long, and wrong lengths', async (test) => {
   const whole = encodePacket(packet(text(1, 'nemo')))
   const broken = (change: (bytes: Buffer) => void) => {
     const bytes = Buffer.from(whole)
@@ -108,6 +108,6 @@ t.test('attributes of vendors', async (test) => {
     text(1, 'nemo'),
   ]
   const seen = vendorValues(attributes, 9, 1).map((value) => Buffer.from(value).toString())
-  test.same(seen, ['one', 'x1', 'x2'], 'one in a broken form is passed over, one with two values gives both')
+  test.same(seen, ['one', 'x1', 'x2'], 'one in a broken form is skipped, one with two values yields both')
   test.same(valuesOf(attributes, 1).map(String), ['nemo'])
 })

@@ -7,7 +7,7 @@ import { answerTo, SECRET } from '../../simulators/radius-server.ts'
 
 const QUESTION = { name: 'nemo', password: 'arctangent', protocol: 'PAP', nasIdentifier: 'lb 1' } as const
 
-t.test('a request says who asks, and for what', async (test) => {
+t.test('a request names the user and the service', async (test) => {
   const { bytes } = new AccessRequest(QUESTION, SECRET, '192.0.2.7')
   const packet = decodePacket(bytes)
   test.equal(packet?.code, CODE.accessRequest)
@@ -21,19 +21,19 @@ t.test('a request says who asks, and for what', async (test) => {
   test.notOk(bytes.includes('arctangent'), 'no password in clear')
 })
 
-t.test('why Microsoft servers refuse', async (test) => {
+t.test('reasons of Microsoft servers for a refusal', async (test) => {
   const request = new AccessRequest({ ...QUESTION, protocol: 'MSCHAPv2' }, SECRET, '192.0.2.7')
   const attributes = [vendorAttribute(311, 2, Buffer.from('\u0001E=648 R=0 C=00 V=3 M=expired'))]
   const judged = request.judge(answerTo(request.bytes, { code: CODE.accessReject, attributes }))
   test.match(judged, { authenticity: 'genuine', said: { outcome: 'refused', why: /the password has expired/ } })
 })
 
-t.test('an acceptance that does not prove that the server knows the password is a refusal', async (test) => {
+t.test('an acceptance without proof that the server knows the password is a refusal', async (test) => {
   const request = new AccessRequest({ ...QUESTION, protocol: 'MSCHAPv2' }, SECRET, '192.0.2.7')
   test.match(request.judge(answerTo(request.bytes)), { said: { outcome: 'refused', why: /does not prove/ } })
 })
 
-t.test('what is no answer to this request is not judged; a forged one says nothing', async (test) => {
+t.test('an answer to another request is not judged; a forged one has no effect', async (test) => {
   const request = new AccessRequest(QUESTION, SECRET, '192.0.2.7')
   const another = new AccessRequest(QUESTION, SECRET, '192.0.2.7')
   test.equal(request.judge(Buffer.alloc(0)), undefined)
@@ -42,7 +42,7 @@ t.test('what is no answer to this request is not judged; a forged one says nothi
   test.match(request.judge(answerTo(another.bytes, { identifier })), { authenticity: 'forged', said: undefined })
 })
 
-t.test('a genuine answer may hold anything: it is read without an error', async (test) => {
+t.test('a genuine answer may hold anything: it is parsed without an error', async (test) => {
   const requests = (['PAP', 'CHAP', 'MSCHAPv2'] as const).map(
     (protocol) => new AccessRequest({ ...QUESTION, protocol }, SECRET, '192.0.2.7'),
   )
@@ -62,5 +62,5 @@ t.test('a genuine answer may hold anything: it is read without an error', async 
     }),
     { numRuns: 3000 },
   )
-  test.pass('all were read')
+  test.pass('all were parsed')
 })

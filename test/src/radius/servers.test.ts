@@ -17,7 +17,7 @@ async function order(servers: Servers, hosts: readonly ReturnType<typeof host>[]
   return turns
 }
 
-t.test('the lowest priority is first, equal ones as they stand; every address of a name', async (test) => {
+t.test('the lowest priority is first, equal ones in order; every address of a name', async (test) => {
   const servers = new Servers(manualClock(), NAMES)
   const hosts = [host('192.0.2.9', { priority: 5 }), host('two.test', { port: 1645 }), host('192.0.2.8')]
   test.same(await order(servers, hosts), [
@@ -28,7 +28,7 @@ t.test('the lowest priority is first, equal ones as they stand; every address of
   ])
 })
 
-t.test('a name that nobody knows is told, and the next is asked', async (test) => {
+t.test('an unknown name is reported, and the next server is asked', async (test) => {
   const servers = new Servers(manualClock(), NAMES)
   test.same(await order(servers, [host('no.test'), host('192.0.2.8')]), [
     'no.test 1812 unknown 2',
@@ -36,12 +36,12 @@ t.test('a name that nobody knows is told, and the next is asked', async (test) =
   ])
 })
 
-t.test('who was silent is asked last for a while, and at once when it answered', async (test) => {
+t.test('a silent server is asked last for a while, and first again once it answered', async (test) => {
   const clock = manualClock()
   const servers = new Servers(clock, NAMES)
   const hosts = [host('192.0.2.8'), host('192.0.2.9')]
   const first = { address: '192.0.2.8', port: 1812, secret: '' }
-  test.ok(servers.note(first, false), 'news')
+  test.ok(servers.note(first, false), 'a change')
   test.notOk(servers.note(first, false), 'known')
   const turned = ['192.0.2.9 1812 192.0.2.9 2', '192.0.2.8 1812 192.0.2.8 1']
   test.same(await order(servers, hosts), turned)
@@ -67,7 +67,7 @@ t.test('the secret and the port of a server are its own, or the common ones', as
   ])
 })
 
-t.test('a name is resolved once for all, kept for a while, and what it was when it fails', async (test) => {
+t.test('a name is resolved once for all, cached for a while, and keeps its old address on failure', async (test) => {
   const clock = manualClock()
   let asked = 0
   let addresses: readonly string[] | undefined = ['192.0.2.1']
@@ -83,7 +83,7 @@ t.test('a name is resolved once for all, kept for a while, and what it was when 
   clock.advance(60_000)
   addresses = undefined
   for (let count = 0; count < 3; count += 1) test.same(await order(servers, hosts), turn)
-  test.equal(asked, 2, 'nobody waits for a name that just failed')
+  test.equal(asked, 2, 'a name that just failed causes no wait')
   clock.advance(10_000)
   addresses = ['192.0.2.2']
   test.same(await order(servers, hosts), ['two.test 1812 192.0.2.2 1'])

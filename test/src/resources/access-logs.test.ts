@@ -22,7 +22,7 @@ t.test('the log that a node has kept is searched page by page, and counted', asy
   test.match((await call('GET', `${path}/top?limit=1`)).json.data, { lines: 5, status: [{ status: 200, count: 4 }] })
 })
 
-t.test('lines are found by the name that each shows, and by ids of records that are gone', async (test) => {
+t.test('lines are found by the name that each shows, and by ids of deleted records', async (test) => {
   const { call, node, state } = await applianceFixture(test)
   const rip = (await call('POST', '/ipvsDirector/rips', { body: { name: 'Web 1', ip: '192.0.2.9', port: 80 } })).json
   const gone = '0199f3a0-0000-7000-8000-000000000001'
@@ -38,7 +38,7 @@ t.test('lines are found by the name that each shows, and by ids of records that 
   test.match(await found(gone), [{ path: '/gone', serverName: null }])
 })
 
-t.test('what is wrong with a search is said of each parameter', async (test) => {
+t.test('problems of a search are reported for each parameter', async (test) => {
   const { call, node } = await applianceFixture(test)
   const wrong = async (query: string, under = '') => {
     const { status, json } = await call('GET', `/${node}/layer7proxy/logs${under}?${query}`)

@@ -37,7 +37,7 @@ async function fixture(test: Test) {
   return { ...parts, person, enrol, codeFor, logIn }
 }
 
-t.test('who you are, without any role', async (test) => {
+t.test("one's own account, without any role", async (test) => {
   const { person, node } = await fixture(test)
   const jane = await person('jane@localhost')
   test.match((await jane.call('GET', '/localUsers/me')).json.data, {
@@ -70,12 +70,12 @@ t.test('a changed password counts at once; other sessions end and this one stays
   test.equal((await logIn('jane@localhost')).status, 401)
   test.equal((await logIn('jane@localhost', undefined, 'another-one')).status, 200)
   const { json } = await call('GET', '/services/pending')
-  test.match(json.data.changes, [{ resource: 'users', after: { firstName: 'Pending' } }], 'what is pending stays')
+  test.match(json.data.changes, [{ resource: 'users', after: { firstName: 'Pending' } }], 'pending changes stay')
   await call('PUT', '/services/apply')
   test.equal((await logIn('jane@localhost', undefined, 'another-one')).status, 200, 'and an apply keeps the password')
 })
 
-t.test('sessions are listed and ended, one’s own by oneself, all by who may', async (test) => {
+t.test('sessions are listed and ended, one’s own by oneself, all with the right to do so', async (test) => {
   const { person, login, call, anonymous } = await fixture(test)
   const jane = await person('jane@localhost')
   const second = await login('jane@localhost', PASSWORD)
@@ -104,7 +104,7 @@ t.test('a logout ends the session and every token of it', async (test) => {
   }
 })
 
-t.test('an API token may do what its user may, or less, and nothing of the account', async (test) => {
+t.test('an API token has the rights of its user, or fewer, and none over the account', async (test) => {
   const { person, call, anonymous, node } = await fixture(test)
   const jane = await person('jane@localhost', 'Operator')
   const catalog = (await call('GET', '/rbac/endpoints')).json.data
@@ -119,7 +119,7 @@ t.test('an API token may do what its user may, or less, and nothing of the accou
     (await anonymous(method, path, { token, raw: method === 'GET' ? '' : '{}' })).status
   test.equal(await asked(whole.token, 'GET', '/services'), 200)
   test.equal(await asked(whole.token, 'GET', '/ipvsDirector/rips'), 200)
-  test.equal(await asked(whole.token, 'POST', '/localUsers/users'), 403, 'not what its user may not')
+  test.equal(await asked(whole.token, 'POST', '/localUsers/users'), 403, 'not without the right of its user')
   test.equal(await asked(narrow.token, 'GET', '/services'), 200)
   test.equal(await asked(narrow.token, 'GET', '/ipvsDirector/rips'), 403)
   const denied = await anonymous('GET', '/ipvsDirector/rips', { token: narrow.token })
@@ -155,7 +155,7 @@ t.test('an API token may do what its user may, or less, and nothing of the accou
   test.equal(await asked(narrow.token, 'GET', '/services'), 401)
 })
 
-t.test('what a program does is told from what its person does', async (test) => {
+t.test('actions of a program are distinguished from those of its user', async (test) => {
   const { person, call, anonymous } = await fixture(test)
   const jane = await person('jane@localhost', 'Administrator')
   const { id, token } = (await jane.call('POST', '/localUsers/me/tokens', { body: { name: 'ci' } })).json.data
@@ -166,7 +166,7 @@ t.test('what a program does is told from what its person does', async (test) => 
   test.notOk('token' in entries[0])
 })
 
-t.test('an API token follows the rights of its user, and goes with him', async (test) => {
+t.test('an API token follows the rights of its user, and is deleted with him', async (test) => {
   const { person, call, anonymous } = await fixture(test)
   const jane = await person('jane@localhost', 'Operator')
   const { token } = (await jane.call('POST', '/localUsers/me/tokens', { body: { name: 'all', expiresInDays: null } }))
@@ -182,7 +182,7 @@ t.test('an API token follows the rights of its user, and goes with him', async (
   test.same((await call('GET', '/localUsers/tokens')).json.data, [])
 })
 
-t.test('a second factor is set up with a code of the device, and asked for from then on', async (test) => {
+t.test('a second factor is set up with a code of the device, and required from then on', async (test) => {
   const { person, enrol, codeFor, logIn } = await fixture(test)
   const jane = await person('jane@localhost')
   const wrong = await jane.call('POST', '/localUsers/me/2fa/confirm', { body: { code: '000000' } })
@@ -204,7 +204,7 @@ t.test('a second factor is set up with a code of the device, and asked for from 
   test.equal((await logIn('jane@localhost')).status, 200)
 })
 
-t.test('who has lost the device is helped by who may', async (test) => {
+t.test('a user who has lost the device is helped with the right to do so', async (test) => {
   const { person, enrol, logIn, call } = await fixture(test)
   const jane = await person('jane@localhost')
   test.match((await call('DELETE', `/localUsers/users/${jane.id}/2fa`)).json, { code: 'NOT_FOUND' })
@@ -215,7 +215,7 @@ t.test('who has lost the device is helped by who may', async (test) => {
   test.notOk(/secret|recovery/.test((await call('GET', `/localUsers/users/${jane.id}`)).text))
 })
 
-t.test('where everybody needs one, a session without does nothing but set it up', async (test) => {
+t.test('where everybody needs one, a session without can only set it up', async (test) => {
   const { person, enrol, codeFor, logIn, call, appliance } = await fixture(test)
   const jane = await person('jane@localhost', 'Administrator')
   await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })
@@ -234,10 +234,10 @@ t.test('where everybody needs one, a session without does nothing but set it up'
   test.equal((await limited('GET', '/services')).status, 200)
   const again = await logIn('jane@localhost', codeFor(secret, 1))
   test.equal(again.json.data.mustEnrol, undefined)
-  test.equal((await jane.call('GET', '/services')).status, 200, 'sessions of before go on')
+  test.equal((await jane.call('GET', '/services')).status, 200, 'earlier sessions continue')
 })
 
-t.test('what an administrator has staged for the same field is what an apply makes', async (test) => {
+t.test('a staged change of an administrator to the same field takes effect with an apply', async (test) => {
   const { person, call, logIn } = await fixture(test)
   const jane = await person('jane@localhost')
   await call('PUT', `/localUsers/users/${jane.id}`, { body: { password: 'by the administrator' } })
@@ -247,10 +247,10 @@ t.test('what an administrator has staged for the same field is what an apply mak
   await call('PUT', '/services/apply')
   test.equal((await logIn('jane@localhost', undefined, 'by the thief')).status, 401)
   test.equal((await logIn('jane@localhost', undefined, 'by the administrator')).status, 200)
-  test.equal((await jane.call('GET', '/localUsers/me')).status, 401, 'and the sessions of before have ended')
+  test.equal((await jane.call('GET', '/localUsers/me')).status, 401, 'and the earlier sessions have ended')
 })
 
-t.test('a login with the old password that is under way while it changes opens nothing that lasts', async (test) => {
+t.test('a login with the old password during its change opens nothing that lasts', async (test) => {
   const { person, call, anonymous } = await fixture(test)
   const jane = await person('jane@localhost')
   let [current, next] = [PASSWORD, 'another-one']
@@ -278,7 +278,7 @@ t.test('tokens are counted and named before the disk is waited for', async (test
   test.equal(made.filter(({ status }) => status === 201).length, 1)
 })
 
-t.test('an edit of a user and his own change of the password at once lose neither', async (test) => {
+t.test('a concurrent edit of a user and his own change of the password lose neither', async (test) => {
   const { person, call, logIn } = await fixture(test)
   const jane = await person('jane@localhost')
   const mine = { currentPassword: PASSWORD, newPassword: 'another-one' }
@@ -297,7 +297,7 @@ t.test('an edit of a user and his own change of the password at once lose neithe
   test.equal((await call('GET', `/localUsers/users/${jane.id}`)).json.data.firstName, 'Second')
 })
 
-t.test('a used recovery code stays used when its user is deleted and comes back', async (test) => {
+t.test('a used recovery code stays used when its user is deleted and restored', async (test) => {
   const { person, enrol, logIn, call } = await fixture(test)
   const jane = await person('jane@localhost')
   const { recoveryCodes } = await enrol(jane.call)

@@ -4,7 +4,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('who looks after accounts sees and ends what everybody has, and no secret of it', async (test) => {
+t.test('an account manager sees and ends the sessions and tokens of all, and none of their secrets', async (test) => {
   const { call, login, appliance } = await borrow()
   const body = { email: 'jane@localhost', firstname: 'J', lastname: 'D', password: 'a-password', disabled: 'false' }
   const { id } = (await call('POST', '/localUsers/users', { body })).json.data
@@ -18,7 +18,7 @@ t.test('who looks after accounts sees and ends what everybody has, and no secret
   const hers = sessions.find((session: { userId: string }) => session.userId === id)
   test.match(hers, { name: 'jane@localhost', via: 'password', isCurrent: false })
   for (const path of [`/localUsers/tokens/${made.id}`, `/localUsers/sessions/${hers.id}`]) {
-    test.equal((await jane('DELETE', path)).status, 403, `${path} by whom nothing was granted`)
+    test.equal((await jane('DELETE', path)).status, 403, `${path} without any right`)
     test.equal((await call('DELETE', path)).status, 200, path)
     test.match((await call('DELETE', path)).json, { code: 'NOT_FOUND' }, path)
   }
@@ -26,7 +26,7 @@ t.test('who looks after accounts sees and ends what everybody has, and no secret
   test.match((await call('DELETE', `/localUsers/users/${id}/2fa`)).json, { code: 'NOT_FOUND' })
 })
 
-t.test('nobody takes the own second factor off without being asked for it', async (test) => {
+t.test('one’s own second factor cannot be removed without proof', async (test) => {
   const { call } = await borrow()
   const { id } = (await call('GET', '/localUsers/me')).json.data
   test.match((await call('DELETE', `/localUsers/users/${id}/2fa`)).json, { code: 'PERMISSION_DENIED' })

@@ -6,7 +6,7 @@ const borrow = sharedAppliance(t)
 const PATH = '/certificates/acme/accounts'
 const BODY = { name: 'ca', directoryUrl: 'https://ca.test/directory', termsAgreed: true }
 
-t.test('an account has a key of its own, which nobody is shown', async (test) => {
+t.test('an account has its own key, which is never shown', async (test) => {
   const { call } = await borrow()
   const externalAccountBinding = { keyId: 'kid-1', hmacKey: 'c2VjcmV0LWhtYWM' }
   const made = await call('POST', PATH, { body: { ...BODY, contact: ['ops@site.test'], externalAccountBinding } })
@@ -32,7 +32,7 @@ t.test('an account has a key of its own, which nobody is shown', async (test) =>
   for (const { text } of later) test.notMatch(text, /PRIVATE KEY|c2VjcmV0LWhtYWM/)
 })
 
-t.test('bad fields are refused by name, and nothing is kept', async (test) => {
+t.test('invalid fields are refused by name, and nothing is stored', async (test) => {
   const { call } = await borrow()
   const leaf = certificateMaker(test).pair({ name: 'leaf.test' }).cert
   const cases: readonly (readonly [object, string])[] = [
@@ -54,7 +54,7 @@ t.test('bad fields are refused by name, and nothing is kept', async (test) => {
   test.same((await call('GET', PATH)).json.data, [])
 })
 
-t.test('names are unique; an account that is used stays', async (test) => {
+t.test('names are unique; an account in use stays', async (test) => {
   const { call } = await borrow()
   const { id } = (await call('POST', PATH, { body: { ...BODY, httpPort: 8080 } })).json.data
   test.match((await call('POST', PATH, { body: BODY })).json, { code: 'NAME_NOT_UNIQUE' })

@@ -20,7 +20,7 @@ const account = async (call: Caller, more: object = {}) => {
   return String((await made(call, '/certificates/acme/accounts', body)).id)
 }
 
-t.test('an order makes a certificate that frontends can show at once', async (test) => {
+t.test('an order creates a certificate that frontends can present at once', async (test) => {
   const { call } = await borrow()
   const accountId = await account(call)
   await made(call, '/layer7proxy/frontends', FRONTEND)
@@ -35,13 +35,13 @@ t.test('an order makes a certificate that frontends can show at once', async (te
   test.same(read, { id, ...order, leftRecords: [], state: 'pending', ...nothing })
   test.same((await call('GET', PATH)).json.data, [read])
   const refused = await call('DELETE', `/certificates/certs/${certificateId}`)
-  test.match(refused.json, { code: 'IN_USE', message: /site/ }, 'what is renewed stays')
+  test.match(refused.json, { code: 'IN_USE', message: /site/ }, 'a renewed certificate stays')
   test.match((await call('PUT', `${PATH}/${id}/renew`)).json, { code: 'NOT_FOUND', message: /was applied/ })
   test.same((await call('DELETE', `${PATH}/${id}`)).json.data, [])
   test.equal((await call('GET', `/certificates/certs/${certificateId}`)).status, 200, 'its certificate stays')
 })
 
-t.test('what cannot be answered, or is another order’s, is refused by name', async (test) => {
+t.test('names without a validation, or of another order, are refused by name', async (test) => {
   const { call } = await borrow()
   const accountId = await account(call)
   const body = { name: 'site', accountId, names: NAMES }
@@ -75,7 +75,7 @@ t.test('what cannot be answered, or is another order’s, is refused by name', a
   test.match((await call('POST', PATH, { body })).json, { code: 'NAME_NOT_UNIQUE' })
 })
 
-t.test('an order that was applied is worked on; how far it is, is no pending change', async (test) => {
+t.test('an applied order is worked on; its progress is no pending change', async (test) => {
   const { pair } = certificateMaker(test)
   const asked: AcmeStep[] = []
   const says: AcmeStepped[] = [{ is: 'failed', reason: 'rateLimited: later', retryAfter_s: 3_600, isOver: true }]
@@ -112,7 +112,7 @@ t.test('an order that was applied is worked on; how far it is, is no pending cha
     test.notMatch((await call('GET', path)).text, /PRIVATE KEY/, path)
 })
 
-t.test('how records are made can be changed; a secret that is sent as it was read stays', async (test) => {
+t.test('the way of creating records can be changed; a secret that is sent as read stays', async (test) => {
   const { call } = await borrow()
   const accountId = await account(call)
   const script = '#!/bin/sh\n# @param {"name":"token","type":"secret","required":true}\n# @param {"name":"zone"}\n'

@@ -4,7 +4,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 const borrow = sharedAppliance(t)
 const PATH = '/alerts/rules'
 
-t.test('a rule has what it was not told by default, and keeps what a change leaves out', async (test) => {
+t.test('a rule has defaults for unset fields, and a change keeps omitted ones', async (test) => {
   const { call } = await borrow()
   const { id } = (await call('POST', PATH, { body: { name: 'down', when: { type: 'serverDown' } } })).json.data
   const read = async () => (await call('GET', `${PATH}/${id}`)).json.data
@@ -26,7 +26,7 @@ t.test('a rule has what it was not told by default, and keeps what a change leav
   test.equal((await call('GET', `${PATH}/${id}`)).status, 404)
 })
 
-t.test('what a rule cannot look for is refused, each field by its name', async (test) => {
+t.test('impossible conditions are refused, each field by its name', async (test) => {
   const { call } = await borrow()
   const fieldsOf = async (body: object) => {
     const { json } = await call('POST', PATH, { body: { name: 'r', ...body } })
@@ -54,7 +54,7 @@ t.test('names are unique, and a stale If-Match changes nothing', async (test) =>
   test.match(await call('PUT', `${PATH}/${id}`, { body: { for: 1 }, headers }), { status: 412 })
 })
 
-t.test('there are only so many', async (test) => {
+t.test('their number is limited', async (test) => {
   const { call } = await borrow()
   for (let number = 0; number < 200; number++)
     await call('POST', PATH, { body: { name: `r${number}`, when: { type: 'cluster' } } })

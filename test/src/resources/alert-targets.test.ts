@@ -16,7 +16,7 @@ async function fixture() {
   return { call, make, read, change }
 }
 
-t.test('targets of every type are made, and nothing tells their secrets', async (test) => {
+t.test('targets of every type are created, and no answer has their secrets', async (test) => {
   const { call, make, read } = await fixture()
   const targets = [
     { ...MAIL, username: 'u', password: 's3cret' },
@@ -43,7 +43,7 @@ t.test('targets of every type are made, and nothing tells their secrets', async 
     const shown = await read(id)
     test.match(shown, { name: target.name, type: target.type, enabled: true })
     test.notMatch(JSON.stringify(shown), SECRETS)
-    test.equal((await call('PUT', `${PATH}/${id}`, { body: shown })).status, 200, 'what was read is sent back')
+    test.equal((await call('PUT', `${PATH}/${id}`, { body: shown })).status, 200, 'the record as read is sent back')
   }
   const pending = (await call('GET', '/services/pending?render=true')).text
   test.match(pending, '"password":"**"')
@@ -53,7 +53,7 @@ t.test('targets of every type are made, and nothing tells their secrets', async 
     test.notMatch((await call('GET', path)).text, SECRETS, path)
 })
 
-t.test('what does not go together is refused, each field by its name', async (test) => {
+t.test('contradictory fields are refused, each by its name', async (test) => {
   const { call } = await fixture()
   const fieldsOf = async (body: object) => {
     const { json } = await call('POST', PATH, { body })
@@ -69,7 +69,7 @@ t.test('what does not go together is refused, each field by its name', async (te
   test.same(await fieldsOf({ name: 'x', type: 'syslog', host: 'a.test', certificateId: 'nobody' }), ['certificateId'])
 })
 
-t.test('whoever changes the place of a target has to know its secrets', async (test) => {
+t.test('changing the address of a target requires its secrets', async (test) => {
   const { change, make, read } = await fixture()
   const id = await make({ ...MAIL, username: 'u', password: 's3cret' })
   test.match((await change(id, { host: 'evil.test' })).json, { code: 'INVALID_BODY', errors: [{ field: 'password' }] })
@@ -80,7 +80,7 @@ t.test('whoever changes the place of a target has to know its secrets', async (t
   test.notMatch(await read(id), { password: String })
 })
 
-t.test('a test sends a message to a target that need not be applied, and says how far it came', async (test) => {
+t.test('a test sends a message to a target that need not be applied, and reports how far it got', async (test) => {
   const { call, make, read } = await fixture()
   const { pair } = certificateMaker(test)
   const root = pair({ name: 'of receivers', isCa: true })
@@ -110,7 +110,7 @@ t.test('a test sends a message to a target that need not be applied, and says ho
   test.match(await read(id), { name: 'room' })
 })
 
-t.test('a target that a rule names stays; there are only so many', async (test) => {
+t.test('a target in use by a rule stays; their number is limited', async (test) => {
   const { call, make } = await fixture()
   const id = await make(MAIL)
   await call('POST', '/alerts/rules', { body: { name: 'r', when: { type: 'cluster' }, targets: [{ name: 'MAIL' }] } })

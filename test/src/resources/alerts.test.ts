@@ -4,7 +4,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 const borrow = sharedAppliance(t)
 const PATH = '/alerts/silences'
 
-t.test('before anything fires there is nothing to tell', async (test) => {
+t.test('before anything fires the lists are empty', async (test) => {
   const { call } = await borrow()
   test.match((await call('GET', '/alerts')).json, { data: [] })
   test.match((await call('GET', '/alerts?state=firing&limit=5')).json, { data: [] })
@@ -24,7 +24,7 @@ t.test('a silence has an end and a reason, and can be ended', async (test) => {
   test.match(await call('DELETE', `${PATH}/${id}`), { status: 404 })
 })
 
-t.test('what is no silence is refused, each field by its name', async (test) => {
+t.test('an invalid silence is refused, each field by its name', async (test) => {
   const { call } = await borrow()
   const fieldsOf = async (body: object) =>
     ((await call('POST', PATH, { body })).json.errors ?? []).map(({ field }: { field: string }) => field)

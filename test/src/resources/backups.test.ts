@@ -9,7 +9,7 @@ import { signed } from '../../fixtures/backup.ts'
 
 const borrow = sharedAppliance(t)
 
-/** With no backup file kept. */
+/** Without stored backup files. */
 async function lend() {
   const site = await borrow()
   await site.call('DELETE', '/backup')
@@ -21,7 +21,7 @@ const PASSPHRASE = { 'x-backup-passphrase': 'correct horse' }
 const codes = (answer: Received): readonly string[] =>
   answer.json.errors.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`)
 
-/** A balanced service on its own subnet, applied. */
+/** Applies a balanced service on its own subnet. */
 async function populate(call: Caller, node: string) {
   const id = async (path: string, body: unknown) => String((await call('POST', path, { body })).json.data.id)
   const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '198.51.100.7', port: 8001 })
@@ -57,7 +57,7 @@ async function restored(test: Test, call: Caller, body: object, headers: Readonl
   }
 }
 
-t.test('a backup is one JSON file of running, to be kept nowhere on the way', async (test) => {
+t.test('a backup is one JSON file of running, stored nowhere on the way', async (test) => {
   const { call, node } = await lend()
   await populate(call, node)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'staged only', ip: '192.0.2.1' } })
@@ -108,7 +108,7 @@ t.test('uploads are listed with nodes and sections, restored and deleted', async
   test.equal((await call('DELETE', '/backup')).status, 200)
 })
 
-t.test('a part restore is staged, to be looked at and applied', async (test) => {
+t.test('a partial restore is staged, for review and apply', async (test) => {
   const { call, node } = await lend()
   const { rip } = await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
@@ -123,7 +123,7 @@ t.test('a part restore is staged, to be looked at and applied', async (test) => 
   test.match((await call('GET', `/ipvsDirector/rips/${rip}`)).json.data, { port: 8001 })
 })
 
-t.test('a part restore that would leave references open names the section to add', async (test) => {
+t.test('a partial restore that would leave references open names the missing section', async (test) => {
   const { call, node } = await lend()
   const { rip, backend } = await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
@@ -173,10 +173,10 @@ t.test('a backup under a passphrase shows no secret and needs it for a restore',
   test.match(await restored(test, call, { file }, PASSPHRASE), { state: 'succeeded', result: { changes: 0 } })
   const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const told = files.filter(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes('correct horse'))
-  test.same(told, [], 'the passphrase is kept nowhere, the audit log included')
+  test.same(told, [], 'the passphrase is stored nowhere, the audit log included')
 })
 
-t.test('fields belong to one kind of restore; every problem is told at once', async (test) => {
+t.test('fields belong to one kind of restore; every problem is reported at once', async (test) => {
   const { call, node } = await lend()
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
@@ -205,7 +205,7 @@ t.test('fields belong to one kind of restore; every problem is told at once', as
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
-t.test('the management address of a full restore is there, whatever the backup says', async (test) => {
+t.test('the management address of a full restore exists, whatever the backup says', async (test) => {
   const { call, node } = await lend()
   const { group } = await populate(call, node)
   await call('PUT', `/ipgroups/${group}`, {
@@ -233,7 +233,7 @@ t.test('the management address of a full restore is there, whatever the backup s
   test.same(ips.toSorted(), ['192.0.2.9', '203.0.113.5'])
 })
 
-t.test('who may not change roles restores no users and roles either', async (test) => {
+t.test('without the right to manage roles, users and roles cannot be restored either', async (test) => {
   const { call, anonymous, login } = await lend()
   const roles = (await call('GET', '/rbac/roles')).json.data
   const role = roles.find(({ name }: { name: string }) => name === 'Backup').id
@@ -256,7 +256,7 @@ t.test('who may not change roles restores no users and roles either', async (tes
   test.equal((await restore(['layer7proxy', 'realServers'])).status, 200)
 })
 
-t.test('nobody waits to edit while a backup is opened', async (test) => {
+t.test('no edit waits while a backup is opened', async (test) => {
   const pool = new InlinePool(computeTasks)
   let [begun, goOn] = [() => {}, () => {}]
   const opening = new Promise<void>((resolve) => (begun = resolve))
@@ -280,7 +280,7 @@ t.test('nobody waits to edit while a backup is opened', async (test) => {
   test.match(second, { status: 409, headers: { 'Retry-After': '1' }, json: { code: 'JOB_IN_PROGRESS' } })
   goOn()
   test.equal((await restoring).status, 200)
-  test.same((await call('GET', '/services/pending')).json.data.changes, [], 'what it stages is of that moment')
+  test.same((await call('GET', '/services/pending')).json.data.changes, [], 'it is staged relative to that moment')
 })
 
 t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
@@ -294,7 +294,7 @@ t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
   }
 })
 
-t.test('a restore that would leave no administrator is told by its check and refused by the apply', async (test) => {
+t.test('a restore that would leave no administrator is reported by its check, and its apply refused', async (test) => {
   const { call, node } = await lend()
   await populate(call, node)
   const backup = (await call('GET', '/backup')).json
@@ -302,11 +302,11 @@ t.test('a restore that would leave no administrator is told by its check and ref
   const file = await upload(call, signed(backup))
   test.match(await restored(test, call, { file }), { state: 'failed', problem: { code: 'IN_USE' } })
   test.match((await call('PUT', '/services/apply')).json, { code: 'IN_USE' })
-  test.equal((await call('DELETE', '/services/pending')).status, 200, 'and can be taken back')
+  test.equal((await call('DELETE', '/services/pending')).status, 200, 'and can be discarded')
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
-t.test('an apply of a restore is preceded by an automatic backup of what was', async (test) => {
+t.test('an apply of a restore is preceded by an automatic backup of the old state', async (test) => {
   const { call, node } = await lend()
   await populate(call, node)
   await call('DELETE', '/backup')
@@ -324,7 +324,7 @@ t.test('an apply of a restore is preceded by an automatic backup of what was', a
   ])
 })
 
-t.test('a file that was damaged after its upload is not listed and not restored', async (test) => {
+t.test('a file damaged after its upload is neither listed nor restored', async (test) => {
   const { call, node, state } = await lend()
   await populate(call, node)
   const file = await upload(call, (await call('GET', '/backup')).text)
@@ -351,7 +351,7 @@ t.test('an automatic backup that cannot be written is a warning of the apply', a
 })
 
 t.test(
-  'a full restore disables floating IPs: their frontends rest, a part restore may bring them back',
+  'a full restore disables floating IPs: their frontends rest, a partial restore may enable them',
   async (test) => {
     const { call, node, machine } = await lend()
     const { group } = await populate(call, node)

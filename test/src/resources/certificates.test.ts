@@ -35,7 +35,7 @@ t.test('a certificate in each form is stored; all fields of the specification ma
   test.equal((await call('GET', PATH)).json.data.length, 3)
 })
 
-t.test('the list says what each is for and who shows it, with dates with offset, and no key', async (test) => {
+t.test('the list shows purpose and users of each, with dates with offset, and no key', async (test) => {
   const { call, created, node } = await fixture()
   const id = await created(pem(one))
   const frontend = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '443', certificates: [id] }
@@ -85,7 +85,7 @@ t.test('the list says what each is for and who shows it, with dates with offset,
   })
 })
 
-t.test('reading one also answers its private key', async (test) => {
+t.test('reading one also returns its private key', async (test) => {
   const { created, read } = await fixture()
   const id = await created(pem(one))
   test.match(await read(id), {
@@ -98,7 +98,7 @@ t.test('reading one also answers its private key', async (test) => {
   })
 })
 
-t.test('a form that is not whole is refused, and nothing is stored of it', async (test) => {
+t.test('an incomplete form is refused, and nothing of it is stored', async (test) => {
   const { refusals, call } = await fixture()
   test.same(await refusals({}), [422, 'INVALID_BODY', 'pem'])
   test.same(await refusals({ pem: '', otherCerts: [] }), [422, 'INVALID_BODY', 'pem'])
@@ -107,7 +107,7 @@ t.test('a form that is not whole is refused, and nothing is stored of it', async
   test.same((await call('GET', PATH)).json.data, [])
 })
 
-t.test('several forms are taken when they are the same certificate and key; null counts as absent', async (test) => {
+t.test('several forms are accepted when they are the same certificate and key; null counts as absent', async (test) => {
   const { refusals, call } = await fixture()
   const file = pfx(one, 'secret')
   const lines = file.replaceAll(/(.{64})/g, '$1\r\n')
@@ -177,7 +177,7 @@ t.test('names are unique, on creation and change', async (test) => {
   test.match((await change(id, { name: 'WWW' })).json, { code: 'NAME_NOT_UNIQUE' })
 })
 
-t.test('one that nothing shows is deleted; its key is in no pending change, plan or file preview', async (test) => {
+t.test('an unused one is deleted; its key is in no pending change, plan or file preview', async (test) => {
   const { call, created, machine } = await fixture()
   const id = await created(pem(one))
   const frontend = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '8443', certificates: [id] }

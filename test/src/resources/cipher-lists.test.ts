@@ -15,7 +15,7 @@ async function fixture() {
   return { ...made, create, created }
 }
 
-t.test('GET /ciphers answers the suites, and tells those of TLS 1.3 from the others', async (test) => {
+t.test('GET /ciphers returns the suites, and distinguishes those of TLS 1.3', async (test) => {
   const { call } = await fixture()
   test.same((await call('GET', '/ciphers')).json.data, {
     ciphers: [
@@ -48,19 +48,16 @@ t.test('each answer has the key that the specification gives it', async (test) =
   test.same((await call('GET', PATH)).json.data, { ciphersLists: [] })
 })
 
-t.test(
-  'names that the OpenSSL of HAProxy does not know are refused by their index, and repeated ones',
-  async (test) => {
-    const { call, create, created } = await fixture()
-    const ciphers = ['TLS_AES_128_GCM_SHA256', 'ALL:!aNULL', 'TLS_AES_128_GCM_SHA256', 'RC4-MD5\n']
-    const answer = await create({ ciphers })
-    const errors = [{ field: 'ciphers.1' }, { field: 'ciphers.2', message: /already/ }, { field: 'ciphers.3' }]
-    test.match(answer.json, { code: 'INVALID_BODY', errors })
-    const id = await created()
-    test.match((await call('PUT', `${PATH}/${id}`, { body: { ciphers } })).json, { errors })
-    test.match((await create({ ciphers: [] })).json, { code: 'INVALID_BODY', errors: [{ field: 'ciphers' }] })
-  },
-)
+t.test("names that HAProxy's OpenSSL does not know are refused by index, and so are repeated ones", async (test) => {
+  const { call, create, created } = await fixture()
+  const ciphers = ['TLS_AES_128_GCM_SHA256', 'ALL:!aNULL', 'TLS_AES_128_GCM_SHA256', 'RC4-MD5\n']
+  const answer = await create({ ciphers })
+  const errors = [{ field: 'ciphers.1' }, { field: 'ciphers.2', message: /already/ }, { field: 'ciphers.3' }]
+  test.match(answer.json, { code: 'INVALID_BODY', errors })
+  const id = await created()
+  test.match((await call('PUT', `${PATH}/${id}`, { body: { ciphers } })).json, { errors })
+  test.match((await create({ ciphers: [] })).json, { code: 'INVALID_BODY', errors: [{ field: 'ciphers' }] })
+})
 
 t.test('NAME_NOT_UNIQUE: on creation and change', async (test) => {
   const { call, create, created } = await fixture()
@@ -70,7 +67,7 @@ t.test('NAME_NOT_UNIQUE: on creation and change', async (test) => {
   test.match((await call('PUT', `${PATH}/${id}`, { body: { name: 'Modern' } })).json, { code: 'NAME_NOT_UNIQUE' })
 })
 
-t.test('IN_USE while a frontend names it', async (test) => {
+t.test('IN_USE while a frontend refers to it', async (test) => {
   const { call, created } = await fixture()
   const cipherListId = await created()
   const body = { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '80', cipherListId }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { applianceFixture } from '../../fixtures/appliance.ts'
 
-t.test('what people decide of two nodes is refused without a cluster, and wrong input before', async (t) => {
+t.test('decisions about two nodes are refused without a cluster, and invalid input before that', async (t) => {
   const { call } = await applianceFixture(t)
   const put = async (path: string, body: unknown) => {
     const { status, json } = await call('PUT', path, { body })

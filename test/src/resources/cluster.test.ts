@@ -1,7 +1,7 @@
 import t from 'tap'
 import { applianceFixture } from '../../fixtures/appliance.ts'
 
-t.test('a node in no cluster says so, and wrong input changes nothing', async (t) => {
+t.test('a node in no cluster says so, and invalid input changes nothing', async (t) => {
   const { call } = await applianceFixture(t)
   t.match(await call('GET', '/cluster'), { status: 200, json: { data: null } })
   const post = async (path: string, body: unknown) => {

@@ -12,12 +12,12 @@ async function fixture() {
 }
 const DEFAULTS = { tcpTimeout: '900', tcpFinTimeout: '120', udpTimeout: '300' }
 
-t.test('without a choice: the size of the machine and the defaults', async (test) => {
+t.test('when unset: the size of the machine and the defaults', async (test) => {
   const { read, machine } = await fixture()
   Object.assign(machine.facts, { conntrackSize: async () => 65_536 })
   test.same(await read(), { size: 65_536, ...DEFAULTS })
   Object.assign(machine.facts, { conntrackSize: async () => undefined })
-  test.same(await read(), { size: 262_144, ...DEFAULTS }, 'a kernel that tracks nothing')
+  test.same(await read(), { size: 262_144, ...DEFAULTS }, 'a kernel without tracking')
 })
 
 t.test('rule 1: a timeout is whole seconds or a number with exactly one unit', async (test) => {
@@ -33,7 +33,7 @@ t.test('rule 1: a timeout is whole seconds or a number with exactly one unit', a
   }
 })
 
-t.test('a timeout may be an integer, which is seconds and is answered as text; null is the default', async (test) => {
+t.test('a timeout may be an integer, which is seconds and is returned as text; null is the default', async (test) => {
   const { put, read } = await fixture()
   test.equal((await put({ size: 4096, tcpTimeout: 1200, udpTimeout: 2_678_400 })).status, 200)
   test.match(await read(), { tcpTimeout: '1200', udpTimeout: '2678400' })
@@ -55,7 +55,7 @@ t.test('rule 2: sub-second and combined units are refused', async (test) => {
   test.same(await read(), { size: 262_144, ...DEFAULTS }, 'and nothing is stored')
 })
 
-t.test('rule 3: a value is stored and returned as sent, data answers what is stored', async (test) => {
+t.test('rule 3: a value is stored and returned as sent, data has the stored values', async (test) => {
   const { put, read } = await fixture()
   const sent = { size: 100_000, tcpTimeout: '15m', tcpFinTimeout: '0120', udpTimeout: '1w' }
   const answer = await put(sent)
@@ -92,7 +92,7 @@ t.test('rule 4: the range of each timeout is 1s to 31d', async (test) => {
   }
 })
 
-t.test('every problem is told at once, each with its code', async (test) => {
+t.test('every problem is reported at once, each with its code', async (test) => {
   const { put } = await fixture()
   const answer = await put({ size: 4096, tcpTimeout: '1h30m', tcpFinTimeout: '0', udpTimeout: '5ms' })
   test.equal(answer.json.code, 'INVALID_DURATION')
@@ -106,7 +106,7 @@ t.test('every problem is told at once, each with its code', async (test) => {
   )
 })
 
-t.test('a size outside of what the kernel takes is refused', async (test) => {
+t.test('a size that the kernel does not accept is refused', async (test) => {
   const { put } = await fixture()
   for (const size of [0, -1, 1023, 2_147_483_648, 1.5, '4096', null]) {
     test.match((await put({ size })).json, { code: 'INVALID_BODY', errors: [{ field: 'size' }] }, String(size))

@@ -28,14 +28,14 @@ const TRACKING: ClockFacts['tracking'] = {
   ],
 }
 
-t.test('without a choice: what the machine says', async (test) => {
+t.test('when unset: the state of the machine', async (test) => {
   const { read, facts } = await fixture(test, { timezone: 'Europe/Paris', ntpEnabled: true, tracking: TRACKING })
   test.match(await read(), { timezone: 'Europe/Paris', ntpEnabled: true, ntp: ['pool.example.test'] })
   facts({ timezone: undefined, ntpEnabled: undefined })
   test.match(await read(), { timezone: 'Etc/UTC', ntpEnabled: false, ntp: [] })
 })
 
-t.test('the date has the offset of the zone, and is now', async (test) => {
+t.test('the date has the offset of the zone, and is the current one', async (test) => {
   const { read, put } = await fixture(test, { timezone: 'Asia/Kathmandu' })
   for (const [offset, zone] of [
     ['+05:45', undefined],
@@ -84,7 +84,7 @@ t.test('a time zone must be one of tzdata; it waits for apply', async (test) => 
 t.test('NTP: omitted servers stay, sent ones replace them, an empty list means those of Debian', async (test) => {
   const { put, read } = await fixture(test, { tracking: TRACKING })
   await put('/ntp', { ntpEnabled: true })
-  test.match(await read(), { ntpEnabled: true, ntp: ['pool.example.test'] }, 'at first, what the machine has')
+  test.match(await read(), { ntpEnabled: true, ntp: ['pool.example.test'] }, 'at first, those of the machine')
   const servers = ['ntp.example.test', '192.0.2.1', '2001:db8::7']
   await put('/ntp', { ntpEnabled: false, ntp: servers })
   test.match(await read(), { ntpEnabled: false, ntp: servers })
@@ -113,7 +113,7 @@ t.test('NTP: servers are host names or addresses, at most 32, and ntpEnabled is 
   test.equal((await read()).ntp.length, 32)
 })
 
-t.test('zone and NTP are kept apart', async (test) => {
+t.test('zone and NTP are independent', async (test) => {
   const { put, read } = await fixture(test)
   await put('/ntp', { ntpEnabled: true, ntp: ['a.test'] })
   await put('/timezone', { zone: 'Europe/Paris' })
@@ -178,7 +178,7 @@ t.test('the date is refused while NTP runs, ours or another', async (test) => {
   test.equal(
     (await put('', { dateTime: '2026-03-04T05:06:07Z' })).status,
     200,
-    'what only waits for apply does not count',
+    'a change that waits for apply does not count',
   )
   await apply()
   await refused('the running configuration says so')
@@ -188,7 +188,7 @@ t.test('the date is refused while NTP runs, ours or another', async (test) => {
   test.equal((await put('', { dateTime: '2026-03-04T05:06:07Z' })).status, 200)
 })
 
-t.test('tracking: what chrony says, or that it does not run', async (test) => {
+t.test('tracking: the state of chrony, or that it does not run', async (test) => {
   const { call, path, facts } = await fixture(test, { tracking: TRACKING })
   test.same((await call('GET', `${path}/ntp`)).json.data, {
     synchronised: true,
@@ -213,7 +213,7 @@ t.test('every problem at once: those of the schema do not hide those of the rule
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'ntpEnabled' }, { field: 'ntp.0' }] })
 })
 
-t.test('what was read of the clock may be sent to each of its settings, also when it has gone on', async (test) => {
+t.test('the clock as read may be sent to each of its settings, also when time has passed', async (test) => {
   const { put, read, call } = await fixture(test, { timezone: 'Europe/Paris', ntpEnabled: false })
   await put('/ntp', { ntpEnabled: false, ntp: ['ntp.test'] })
   const before = { ...(await read()), dateTime: '2026-01-31T13:45:00+01:00' }
@@ -233,7 +233,7 @@ t.test('what was read of the clock may be sent to each of its settings, also whe
   test.match(properties.dateTime, { readOnly: true })
 })
 
-t.test('a zone is taken by either of its names, and refused when they differ or both are missing', async (test) => {
+t.test('a zone is accepted under either field name, and refused when they differ or both are missing', async (test) => {
   const { put, read } = await fixture(test)
   test.equal((await put('/timezone', { timezone: 'Europe/Paris' })).status, 200)
   test.equal((await put('/timezone', { timezone: 'Europe/Paris', zone: 'Europe/Paris' })).status, 200)

@@ -5,14 +5,14 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-/** What a stream has written so far. */
+/** Returns what a stream has written so far. */
 function follow(stream: Stream | undefined) {
   const written: string[] = []
   const stop = stream?.({ write: (text) => void written.push(String(text)), end: () => void written.push('END') })
   return { written, stop }
 }
 
-t.test('an apply is told to whoever listens, and to who comes back with its last number', async (test) => {
+t.test('an apply is reported to followers, and to a client that comes back with its last number', async (test) => {
   const { call, appliance, token } = await borrow()
   const open = async (query: string, headers: Record<string, string> = {}) => {
     const answer = await appliance.inject({
@@ -44,7 +44,7 @@ t.test('an apply is told to whoever listens, and to who comes back with its last
   test.match((await open('', { 'last-event-id': '999999' })).written.join(''), /event: reset/)
 })
 
-t.test('a wrong kind or number is refused', async (test) => {
+t.test('an invalid kind or number is refused', async (test) => {
   const { call } = await borrow()
   const refused = (answer: Received) => test.match(answer.json, { code: 'INVALID_QUERY' })
   refused(await call('GET', '/events?kinds=weather'))

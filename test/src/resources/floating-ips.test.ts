@@ -28,13 +28,13 @@ t.test('a floating IP is created, listed, read, changed and deleted', async (tes
   test.same(
     (await call('GET', `/fips/${id}`)).json.data,
     { ...made, ip: '192.0.2.12', enabled: false },
-    'omitted stays',
+    'an omitted field stays',
   )
   test.equal((await call('DELETE', `/fips/${id}`)).status, 200)
   test.same((await call('GET', '/fips')).json.data, [])
 })
 
-t.test('it is in the subnet of its IP group, kept in its shortest form, and of nobody else', async (test) => {
+t.test('it is in the subnet of its IP group, stored in its shortest form, and unique', async (test) => {
   const { call, create, created, node, group } = await fixture()
   for (const ip of ['198.51.100.1', '192.0.2.0', '192.0.2.255', '192.0.2.1']) {
     test.match((await create({ ip })).json, { code: 'INVALID_BODY', errors: [{ field: 'ip' }] }, ip)
@@ -51,7 +51,7 @@ t.test('it is in the subnet of its IP group, kept in its shortest form, and of n
   test.match((await call('PUT', '/services/apply')).json, { code: 'CONFIG_INVALID', message: /static IP as well/ })
 })
 
-t.test('IN_USE: an address that a frontend listens on stays', async (test) => {
+t.test('IN_USE: an address in use by a frontend stays', async (test) => {
   const { call, created, group } = await fixture()
   const id = await created('192.0.2.10')
   await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
@@ -64,28 +64,25 @@ t.test('IN_USE: an address that a frontend listens on stays', async (test) => {
   test.match((await call('DELETE', `/ipgroups/${group}`)).json, { code: 'IN_USE' })
 })
 
-t.test(
-  'a disabled one takes its address from the node and lets its frontends rest, until it is enabled',
-  async (test) => {
-    const { call, created, group, machine } = await fixture()
-    const id = await created('192.0.2.10')
-    await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
-    await call('PUT', '/services/apply')
-    const switched = async (enabled: boolean) => {
-      await call('PUT', `/fips/${id}`, { body: { groupId: group, ip: '192.0.2.10', enabled } })
-      test.match((await call('GET', '/services/pending')).json.data.changes, [
-        { effect: 'network', services: ['network', 'layer7proxy'] },
-      ])
-      machine.host.takeJournal()
-      test.equal((await call('PUT', '/services/apply')).status, 200)
-      return JSON.stringify(machine.host.journal)
-    }
-    test.match(await switched(false), /rests: its floating IP is disabled/)
-    test.match(await switched(true), /bind 192\.0\.2\.10:80/)
-  },
-)
+t.test('a disabled one is removed from the node and lets its frontends rest, until it is enabled', async (test) => {
+  const { call, created, group, machine } = await fixture()
+  const id = await created('192.0.2.10')
+  await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
+  await call('PUT', '/services/apply')
+  const switched = async (enabled: boolean) => {
+    await call('PUT', `/fips/${id}`, { body: { groupId: group, ip: '192.0.2.10', enabled } })
+    test.match((await call('GET', '/services/pending')).json.data.changes, [
+      { effect: 'network', services: ['network', 'layer7proxy'] },
+    ])
+    machine.host.takeJournal()
+    test.equal((await call('PUT', '/services/apply')).status, 200)
+    return JSON.stringify(machine.host.journal)
+  }
+  test.match(await switched(false), /rests: its floating IP is disabled/)
+  test.match(await switched(true), /bind 192\.0\.2\.10:80/)
+})
 
-t.test('a preferred node is one of the cluster, and null forgets it', async (test) => {
+t.test('a preferred node is one of the cluster, and null clears it', async (test) => {
   const { call, create, node } = await fixture()
   test.match((await create({ ip: '192.0.2.10', preferredNode: 'nobody' })).json, {
     code: 'INVALID_BODY',

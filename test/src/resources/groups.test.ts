@@ -15,7 +15,7 @@ async function fixture() {
   return { ...made, addUser, groupsOf }
 }
 
-t.test('a group has the id that is sent, or one that is made up', async (test) => {
+t.test('a group has the id that is sent, or a generated one', async (test) => {
   const { call } = await fixture()
   test.same((await call('GET', '/rbac/groups/g')).json.data, { id: 'g', name: 'group g', users: [], roles: [] })
   const answer = await call('POST', '/rbac/groups', { body: { id: '', name: 'made up' } })
@@ -51,7 +51,7 @@ t.test('a rename keeps members and roles', async (test) => {
   test.same((await call('GET', '/rbac/groups/g')).json.data, { id: 'g', name: 'renamed', users: [user], roles: [role] })
 })
 
-t.test('IN_USE: a group that has members or roles is not deleted; all of them are named', async (test) => {
+t.test('IN_USE: a group with members or roles is not deleted; all of them are named', async (test) => {
   const { call, addUser, groupsOf } = await fixture()
   const member = await addUser('m@localhost', ['h', 'g'])
   const body = { name: 'r', users: [], groups: ['g'], endpoints: [] }
@@ -69,13 +69,13 @@ t.test('IN_USE: a group that has members or roles is not deleted; all of them ar
   })
   test.same(await groupsOf(member), ['h', 'g'], 'nothing has changed')
   await call('PUT', `/localUsers/users/${member}`, { body: { groups: ['h'] } })
-  test.equal((await call('DELETE', '/rbac/groups/g')).status, 409, 'the role is left')
+  test.equal((await call('DELETE', '/rbac/groups/g')).status, 409, 'the role remains')
   await call('PUT', `/rbac/roles/${role}`, { body: { groups: [] } })
   test.equal((await call('DELETE', '/rbac/groups/g')).status, 200)
   test.equal((await call('GET', '/rbac/groups/g')).status, 404)
 })
 
-t.test('a read carries the tag for If-Match, a list none', async (test) => {
+t.test('a read has the tag for If-Match, a list none', async (test) => {
   const { call } = await fixture()
   const read = await call('GET', '/rbac/groups/g')
   const headers = { 'if-match': String(read.headers['ETag']) }

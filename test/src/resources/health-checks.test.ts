@@ -34,7 +34,7 @@ t.test('a script with headers, read back as an array of one', async (test) => {
   test.same((await call('GET', `/healthchecks/${id}`)).json.data, [{ ...BODY, id, parameters: [HOST], builtin: false }])
 })
 
-t.test('parameters of the body win over headers', async (test) => {
+t.test('parameters of the body override headers', async (test) => {
   const { call, create } = await fixture()
   const parameters = [{ name: 'port', type: 'port', default: '80', label: 'Port' }]
   const read = async (id: string) => (await call('GET', `/healthchecks/${id}`)).json.data[0].parameters
@@ -43,7 +43,7 @@ t.test('parameters of the body win over headers', async (test) => {
 })
 
 t.test(
-  'another script brings the parameters along that it declares; one that declares none leaves them',
+  'another script brings its declared parameters along; one without declarations keeps the old ones',
   async (test) => {
     const { call, create } = await fixture()
     const id = await create()
@@ -55,11 +55,11 @@ t.test(
     test.same(await changed({ script }), [{ ...HOST, name: 'peer' }])
     test.same(await changed({ script, description: 'Other' }), [{ ...HOST, name: 'peer' }])
     test.same(await changed({ script: '#!/bin/sh\nexit 1\n' }), [{ ...HOST, name: 'peer' }])
-    test.same(await changed({ parameters: [] }), [], 'what is sent wins')
+    test.same(await changed({ parameters: [] }), [], 'sent ones take precedence')
   },
 )
 
-t.test('built-in checks are listed first and read like own ones', async (test) => {
+t.test("built-in checks are listed first and read like users' own ones", async (test) => {
   const { call, create } = await fixture()
   const id = await create()
   const { data } = (await call('GET', '/healthchecks')).json
@@ -77,7 +77,7 @@ t.test('built-in checks are listed first and read like own ones', async (test) =
   })
 })
 
-t.test('those that serve a layer; an unknown service is 404', async (test) => {
+t.test('checks for a layer; an unknown service is 404', async (test) => {
   const { call, create } = await fixture()
   const id = await create()
   const ids = async (service: string) =>
@@ -101,7 +101,7 @@ t.test('PARAMETER_CONFLICT, INVALID_NAME and defaults of another type', async (t
   test.same(await headers('{'), [422, 'INVALID_BODY', ['script']])
 })
 
-t.test('INVALID_NAME: a name in the body that is not of letters and digits', async (test) => {
+t.test('INVALID_NAME: a name in the body with other characters than letters and digits', async (test) => {
   const { refusal } = await fixture()
   for (const name of ['a-b', '', 'ü', 'x'.repeat(65), '--a']) {
     test.same(await refusal({ parameters: [{ name, type: 'string' }] }), [422, 'INVALID_NAME', ['parameters.0.name']])
@@ -136,13 +136,13 @@ t.test('built-in checks are neither changed nor deleted, and keep their names', 
   test.match(await refusal({ name: 'Ping' }), [409, 'NAME_NOT_UNIQUE'])
 })
 
-t.test('NAME_NOT_UNIQUE: a name that an own check has', async (test) => {
+t.test("NAME_NOT_UNIQUE: the name of another user's check", async (test) => {
   const { create, refusal } = await fixture()
   await create()
   test.match(await refusal({ name: 'MINE' }), [409, 'NAME_NOT_UNIQUE'])
 })
 
-t.test('IN_USE: a check that a backend of either layer uses', async (test) => {
+t.test('IN_USE: a check in use by a backend of either layer', async (test) => {
   const { call, create } = await fixture()
   const id = await create({ services: ['layer-4', 'layer-7'] })
   const healthCheck = { type: 'script', id, parameters: { host: 'h' } }
@@ -209,7 +209,7 @@ t.test('a declaration needs only a name', async (test) => {
   test.same(await read(), [{ name: 'inHeader', type: 'string' }], 'null: read from the script')
 })
 
-t.test('a script by the name of a file is stored as its content from then on', async (test) => {
+t.test('a script sent as a file name is stored as its content from then on', async (test) => {
   const { call, state } = await borrow()
   mkdirSync(join(state, 'scripts'))
   writeFileSync(join(state, 'scripts', 'probe.sh'), '#!/bin/sh\n# @param {"name":"path"}\nexit 0\n')

@@ -4,7 +4,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('interfaces are those of the machine as they are now', async (test) => {
+t.test('interfaces are those of the machine at present', async (test) => {
   const { call, node } = await borrow()
   const answer = await call('GET', `/${node}/interfaces`)
   test.equal(answer.status, 200)

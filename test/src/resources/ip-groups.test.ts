@@ -19,7 +19,7 @@ async function fixture() {
 const LAN = { networkIp: '192.0.2.0', networkMask: 24 }
 const problems = (answer: { json: { errors: { field: string }[] } }) => answer.json.errors.map(({ field }) => field)
 
-t.test('a group is created with its subnet, gateway and interfaces, and read as it was sent', async (test) => {
+t.test('a group is created with its subnet, gateway and interfaces, and read as sent', async (test) => {
   const { create, read, node, call } = await fixture()
   const sent = {
     name: 'wan',
@@ -37,7 +37,7 @@ t.test('a group is created with its subnet, gateway and interfaces, and read as 
 })
 
 t.test(
-  'omitted interfaces: the one of this node that already has an address of the subnet, else none',
+  'omitted interfaces: the one of this node that already has an address of the subnet, otherwise none',
   async (test) => {
     const { created, read, node } = await fixture()
     const known = await read(await created({ name: 'known', ...LAN }))
@@ -57,7 +57,7 @@ t.test(
   },
 )
 
-t.test('an interface may be sent by name and is kept by id', async (test) => {
+t.test('an interface may be sent by name and is stored by id', async (test) => {
   const { created, read, node } = await fixture()
   for (const interfaceId of ['eth1', { name: 'eth1' }]) {
     const id = await created({ name: JSON.stringify(interfaceId), assignedInterfaces: [{ nodeId: node, interfaceId }] })
@@ -65,7 +65,7 @@ t.test('an interface may be sent by name and is kept by id', async (test) => {
   }
 })
 
-t.test('PUT keeps what is omitted and answers its id; null clears', async (test) => {
+t.test('PUT keeps omitted fields and returns its id; null clears', async (test) => {
   const { created, read, call, node } = await fixture()
   const id = await created({ ...LAN, gateway: '192.0.2.1', defaultGateway: true })
   const answer = await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed' } })
@@ -101,7 +101,7 @@ t.test('unassigned: the groups without an interface on this node, and their coun
   test.match((await call('GET', '/ipgroups/unassigned')).json, { count: 1, data: [{ id: ids[1] }] })
 })
 
-t.test('a group that a static IP is in cannot be deleted; one without can', async (test) => {
+t.test('a group with a static IP cannot be deleted; one without can', async (test) => {
   const { created, call, node } = await fixture()
   const id = await created(LAN)
   const sip = (await call('POST', `/${node}/sips`, { body: { groupId: id, ip: '192.0.2.10' } })).json.data.id
@@ -181,15 +181,15 @@ t.test('INVALID_BODY: every problem of a group is named at once', async (test) =
   test.same((await call('GET', '/ipgroups')).json.data, [], 'and nothing is stored')
 })
 
-t.test('INVALID_BODY: what does not fit the schema hides nothing else', async (test) => {
+t.test('INVALID_BODY: a violation of the schema hides nothing else', async (test) => {
   const { call } = await fixture()
   const refused = async (body: object) => problems(await call('POST', '/ipgroups', { body })).toSorted()
   test.same(await refused({ networkIp: '10.0.0.1', networkMask: 24 }), ['name', 'networkIp'])
   const unclear = { networkIp: '10.0.0.0', networkMask: 'x', gateway: '10.0.0.1' }
-  test.same(await refused(unclear), ['name', 'networkMask'], 'a gateway in a network that is not known')
+  test.same(await refused(unclear), ['name', 'networkMask'], 'a gateway in an unknown network')
 })
 
-t.test('the id of an interface of a node that is away is taken as it is sent, and a name is not', async (test) => {
+t.test('the id of an interface on an absent node is accepted as sent, and a name is not', async (test) => {
   const prepare = async (state: string) => {
     const tokenKey = new Tokens(join(state, 'token-key.pem')).publicKey
     const store = new LmdbConfigStore(join(state, 'config'))
@@ -210,7 +210,7 @@ t.test('the id of an interface of a node that is away is taken as it is sent, an
   test.same(problems(await call('POST', '/ipgroups', { body: { name: 'wan', ...assigned('lb3', '') } })), [
     'assignedInterfaces.0.nodeId',
   ])
-  // It would be taken for the id of an interface that is never there, and the addresses would wait for it.
+  // It would become the id of an interface that never exists, and the addresses would wait for it.
   test.same(problems(await call('POST', '/ipgroups', { body: { name: 'wan', ...assigned('lb2', 'eth0') } })), [
     'assignedInterfaces.0.interfaceId',
   ])

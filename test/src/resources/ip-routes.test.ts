@@ -40,7 +40,7 @@ t.test('each type of route is created, listed and read', async (test) => {
   )
 })
 
-t.test('an interface is named by id or by name and kept by id; an unknown one is refused', async (test) => {
+t.test('an interface is sent by id or by name and stored by id; an unknown one is refused', async (test) => {
   const { create, created, read } = await fixture()
   for (const named of ['eth1', { name: 'eth1' }]) {
     const id = await created({ name: JSON.stringify(named), type: 'default', interface: named })
@@ -52,7 +52,7 @@ t.test('an interface is named by id or by name and kept by id; an unknown one is
   }
 })
 
-t.test('PUT keeps what is omitted; another type may need a field to be cleared, with null', async (test) => {
+t.test('PUT keeps omitted fields; another type may require clearing a field, with null', async (test) => {
   const { created, read, call, path } = await fixture()
   const id = await created({ type: 'default', viaIp: '192.0.2.1', metric: 5, enabled: false })
   const put = (body: object) => call('PUT', `${path}/${id}`, { body: { name: 'r', ...body } })
@@ -66,14 +66,14 @@ t.test('PUT keeps what is omitted; another type may need a field to be cleared, 
   test.same(await read(id), { ...stored, type: 'default', destination: '', metric: null, interface: '' })
 })
 
-t.test('DELETE takes a route away', async (test) => {
+t.test('DELETE removes a route', async (test) => {
   const { created, call, path } = await fixture()
   const id = await created({ type: 'blackhole', destination: '198.51.100.0/24' })
   test.equal((await call('DELETE', `${path}/${id}`)).status, 200)
   test.equal((await call('GET', `${path}/${id}`)).status, 404)
 })
 
-t.test('what does not fit its type is refused', async (test) => {
+t.test('fields that contradict its type are refused', async (test) => {
   const { create } = await fixture()
   for (const [rule, body, wrong] of [
     ['a default has no destination', { type: 'default', viaIp: '192.0.2.1', destination: '10.0.0.0/8' }, 'destination'],
@@ -126,7 +126,7 @@ t.test('INVALID_BODY: empty strings count as absent, and all problems are named 
 })
 
 t.test(
-  'INVALID_BODY: what does not fit the schema hides nothing else, and what was left out for it is not missed',
+  'INVALID_BODY: a violation of the schema hides nothing else, and its dependent fields are not missed',
   async (test) => {
     const { call, path } = await fixture()
     const problems = async (body: object) => fields(await call('POST', path, { body }))?.toSorted()

@@ -29,7 +29,7 @@ t.test('a Layer 4 backend has the defaults of IPVS and a TCP check', async (test
   test.equal((await call('DELETE', `${PATH}/${id}`)).status, 200)
 })
 
-t.test('what does not fit is refused by field, all at once', async (test) => {
+t.test('invalid fields are refused by name, all at once', async (test) => {
   const { call } = await borrow()
   const ripId = (await call('POST', '/ipvsDirector/rips', { body: { name: 'r', ip: '10.0.0.1', port: 80 } })).json.data
     .id

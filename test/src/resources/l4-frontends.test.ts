@@ -5,7 +5,7 @@ const borrow = sharedAppliance(t)
 
 const PATH = '/ipvsDirector/frontends'
 
-t.test('a Layer 4 frontend is made, read, changed and deleted', async (test) => {
+t.test('a Layer 4 frontend is created, read, changed and deleted', async (test) => {
   const { call } = await borrow()
   const backendId = (await call('POST', '/ipvsDirector/backends', { body: { name: 'be' } })).json.data.id
   const body = { name: 'fe', ip: '192.0.2.10', ports: '80,8000-8010', protocol: 'tcp', forwarding: 'gate', backendId }

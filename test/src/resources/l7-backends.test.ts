@@ -36,7 +36,7 @@ t.test('two fields make a backend; the others have defaults', async (test) => {
   })
 })
 
-t.test('a change keeps what it leaves out, and replaces a health check as a whole', async (test) => {
+t.test('a change keeps omitted fields, and replaces a health check as a whole', async (test) => {
   const { created, read, change } = await fixture()
   const id = await created({ ...LEAST, healthCheck: { type: 'http', path: '/up', interval: 9 } })
   test.equal((await change(id, { timeoutServer: 60 })).status, 200)
@@ -45,7 +45,7 @@ t.test('a change keeps what it leaves out, and replaces a health check as a whol
   test.same((await read(id)).healthCheck, { type: 'http', path: '/ok' })
 })
 
-t.test('sent back as it reads, what runs is no change', async (test) => {
+t.test('a running record, sent back as read, is no change', async (test) => {
   const { call } = await borrow()
   const { id } = (await call('POST', PATH, { body: { name: 'pool', mode: 'http' } })).json.data
   test.equal((await call('PUT', '/services/apply')).status, 200)
@@ -53,7 +53,7 @@ t.test('sent back as it reads, what runs is no change', async (test) => {
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
-t.test('null is nothing in a list of real servers, and in a creation', async (test) => {
+t.test('null is ignored in a list of real servers, and in a creation', async (test) => {
   const { call, created, read, change } = await fixture()
   const { id: ripId } = (await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 80 } }))
     .json.data
@@ -67,7 +67,7 @@ t.test('null is nothing in a list of real servers, and in a creation', async (te
   })
 })
 
-t.test('a check by a script names one that serves layer 7, and gives it what it needs', async (test) => {
+t.test('a check by a script names one for layer 7, and has the required values', async (test) => {
   const { call, created, read, change } = await fixture()
   const healthCheck = { type: 'script', id: 'dns', parameters: { name: 'example.org' } }
   const id = await created({ ...LEAST, healthCheck })
@@ -96,7 +96,7 @@ t.test('a check by a script names one that serves layer 7, and gives it what it 
   test.equal((await change(id, { healthCheck: { type: 'tcp', parameters: {} } })).status, 200)
 })
 
-t.test('a cookie, or a URI, in mode tcp is refused when it is sent, whichever comes last', async (test) => {
+t.test('a cookie, or a URI, in mode tcp is refused when sent, whichever is set last', async (test) => {
   const { call, created, read, change } = await fixture()
   const of = (json: { errors?: readonly { field: string }[] }) => json.errors?.map(({ field }) => field)
   const [cookie, uri] = [{ persistence: { type: 'cookie' } }, { balance: 'uri' }]

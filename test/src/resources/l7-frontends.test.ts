@@ -52,7 +52,7 @@ t.test('four fields make a frontend; the others have defaults', async (test) => 
   })
 })
 
-t.test('what is sent wins over a default, and an id is no field', async (test) => {
+t.test('sent values override defaults, and an id is no field', async (test) => {
   const { call, created, read, backend } = await fixture()
   const more = { maxConn: 7, timeoutClient: 1, forwardFor: false, enabled: false, defaultBackendId: await backend('b') }
   const id = await created({ ...LEAST, ...more })
@@ -61,7 +61,7 @@ t.test('what is sent wins over a default, and an id is no field', async (test) =
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'id', code: 'UNKNOWN' }] })
 })
 
-t.test('a change keeps what it leaves out; null takes the backend and the limit away', async (test) => {
+t.test('a change keeps omitted fields; null removes the backend and the limit', async (test) => {
   const { created, read, change, backend } = await fixture()
   const id = await created({ ...LEAST, maxConn: 7, timeoutClient: 5, defaultBackendId: await backend('b') })
   const before = await read(id)
@@ -72,12 +72,12 @@ t.test('a change keeps what it leaves out; null takes the backend and the limit 
   test.equal((await change(id, {})).status, 200)
 })
 
-t.test('sent back as it reads, or set and set back, what runs is no change', async (test) => {
+t.test('a running record, sent back as read, or changed and changed back, is no change', async (test) => {
   const { call, created, read, change } = await fixture()
   const pending = async () => (await call('GET', '/services/pending')).json.data.changes
   const id = await created(LEAST)
   await change(id, await read(id))
-  test.same(Object.keys((await pending())[0].after).length, 10, 'what it means without a field is not written down')
+  test.same(Object.keys((await pending())[0].after).length, 10, 'implied values are not stored')
   test.equal((await call('PUT', '/services/apply')).status, 200)
   await change(id, await read(id))
   test.same(await pending(), [])
@@ -87,7 +87,7 @@ t.test('sent back as it reads, or set and set back, what runs is no change', asy
   test.same(await pending(), [])
 })
 
-t.test('what is written down stays so, whatever it means without it', async (test) => {
+t.test('stored values stay, whatever they would be by default', async (test) => {
   const { call, created, read, change } = await fixture()
   const pending = async () => (await call('GET', '/services/pending')).json.data.changes
   const id = await created({ ...LEAST, minTls: '1.2' })
@@ -99,7 +99,7 @@ t.test('what is written down stays so, whatever it means without it', async (tes
   test.same(await pending(), [])
 })
 
-t.test('a backend that does not exist is named, on creation and change', async (test) => {
+t.test('a missing backend is named, on creation and change', async (test) => {
   const { call, created, change, read } = await fixture()
   const answer = await call('POST', PATH, { body: { ...LEAST, defaultBackendId: 'nope' } })
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'defaultBackendId', code: 'NOT_FOUND' }] })
@@ -108,7 +108,7 @@ t.test('a backend that does not exist is named, on creation and change', async (
   test.equal((await read(id)).defaultBackendId, null)
 })
 
-t.test('rules are stored in their order, replaced whole, and null takes them away', async (test) => {
+t.test('rules are stored in their order, replaced as a whole, and removed by null', async (test) => {
   const { created, read, change, backend } = await fixture()
   const rules = [
     {
@@ -128,7 +128,7 @@ t.test('rules are stored in their order, replaced whole, and null takes them awa
   test.same((await read(id)).rules, [])
 })
 
-t.test('a rule that is wrong is refused with its field, and nothing is stored', async (test) => {
+t.test('an invalid rule is refused with its field, and nothing is stored', async (test) => {
   const { created, read, change } = await fixture()
   const id = await created(LEAST)
   const before = await read(id)
@@ -148,7 +148,7 @@ t.test('a rule that is wrong is refused with its field, and nothing is stored', 
   test.same(await read(id), before)
 })
 
-t.test('TLS: what is sent is read again; a change keeps what it leaves out', async (test) => {
+t.test('TLS: sent fields are read back; a change keeps omitted ones', async (test) => {
   const { call, created, read, change } = await fixture()
   const ciphers = ['TLS_AES_128_GCM_SHA256']
   const cipherListId = (await call('POST', '/ciphers/lists', { body: { name: 'l', ciphers } })).json.data.cipherListID
@@ -179,7 +179,7 @@ t.test('redirect and HSTS are refused for mode tcp, all at once', async (test) =
   test.equal((await change(id, { mode: 'tcp', hsts: false })).status, 200)
 })
 
-t.test('a backend stays as long as a frontend names it', async (test) => {
+t.test('a backend stays as long as a frontend refers to it', async (test) => {
   const { call, created, change, backend } = await fixture()
   const used = await backend('b')
   const id = await created({ ...LEAST, defaultBackendId: used })
@@ -199,7 +199,7 @@ t.test('a backend stays as long as a frontend names it', async (test) => {
   test.same((await call('GET', PATH)).json.data, [])
 })
 
-t.test('a read carries the tag for If-Match, a list none', async (test) => {
+t.test('a read has the tag for If-Match, a list none', async (test) => {
   const { call, created } = await fixture()
   const id = await created(LEAST)
   const headers = { 'if-match': String((await call('GET', `${PATH}/${id}`)).headers['ETag']) }
@@ -209,7 +209,7 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   test.match((await call('DELETE', `${PATH}/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
 })
 
-t.test('HTTP/3 is NOT_SUPPORTED where HAProxy has none', async (test) => {
+t.test('HTTP/3 is NOT_SUPPORTED where HAProxy lacks it', async (test) => {
   for (const [haproxy, says] of [
     [{ version: '2.6.12', hasQuic: false }, /2\.9 or later .* and this is 2\.6\.12 without/],
     [{ version: '2.8.5', hasQuic: true }, /this is 2\.8\.5$/],
@@ -225,7 +225,7 @@ t.test('HTTP/3 is NOT_SUPPORTED where HAProxy has none', async (test) => {
   }
 })
 
-t.test('an access log is of mode http, and its headers are names', async (test) => {
+t.test('an access log needs mode http, and its headers are names', async (test) => {
   const { created, read, change } = await fixture()
   const logs = { enabled: true, headers: ['User-Agent'] }
   const id = await created({ ...LEAST, logs })

@@ -13,7 +13,7 @@ async function fixture() {
   return { call, fe, read, write }
 }
 
-t.test('what is sent is replaced whole, and the rest stays', async (test) => {
+t.test('sent lists are replaced as a whole, and the others stay', async (test) => {
   const { fe, read, write } = await fixture()
   test.same(await read(), { global: [], defaults: [], frontends: [], backends: [] })
   const lines = ['option http-buffer-request']
@@ -37,7 +37,7 @@ t.test('a frontend with raw lines is in use, and lines need one', async (test) =
   test.match([unknown.status, unknown.text], [422, /nobody/])
 })
 
-t.test('what leaves its section is refused with its place, and nothing is stored', async (test) => {
+t.test('lines that leave their section are refused with their place, and nothing is stored', async (test) => {
   const { fe, read, write } = await fixture()
   const before = await read()
   test.match((await write({ global: ['nbthread 2', 'frontend x'] })).json, {

@@ -21,7 +21,7 @@ async function created(call: Caller, sent: object): Promise<string> {
   return json.data.id
 }
 
-t.test('both spellings of names are taken; answers have one', async (test) => {
+t.test('both spellings of names are accepted; answers have one', async (test) => {
   const { call } = await borrow()
   const { firstname: _first, lastname: _last, ...nameless } = body('b@localhost')
   const ids = [
@@ -40,7 +40,7 @@ t.test('both spellings of names are taken; answers have one', async (test) => {
   test.match((await call('GET', `${PATH}/${first}`)).json.data, { firstName: 'Ann', lastName: 'Lee' })
 })
 
-t.test('a creation names every part of the name that is missing', async (test) => {
+t.test('a creation names every missing part of the name', async (test) => {
   const { call } = await borrow()
   const { firstname: _first, lastname: _last, ...nameless } = body('u@localhost')
   const answer = await call('POST', PATH, { body: nameless })
@@ -54,7 +54,7 @@ t.test('a creation names every part of the name that is missing', async (test) =
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
-t.test('disabled is sent as a boolean or as a word, and answered as a boolean', async (test) => {
+t.test('disabled is sent as a boolean or as a word, and returned as a boolean', async (test) => {
   const { call } = await borrow()
   const forms: readonly (readonly [sent: unknown, disabled: boolean])[] = [
     [true, true],
@@ -78,7 +78,7 @@ t.test('disabled is sent as a boolean or as a word, and answered as a boolean', 
   }
 })
 
-t.test('a change keeps what it leaves out, the password included', async (test) => {
+t.test('a change keeps omitted fields, the password included', async (test) => {
   const { call, login, anonymous } = await borrow()
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
   const id = await created(call, body('u@localhost', { groups: ['g'] }))
@@ -98,7 +98,7 @@ t.test('a change keeps what it leaves out, the password included', async (test) 
   test.equal((await anonymous('GET', '/token', { token })).status, 200, 'still logged in')
   test.type(await login('v@localhost', PASSWORD), 'string')
   test.equal((await call('PUT', `${PATH}/${id}`, { body: { groups: [] } })).status, 200)
-  test.same((await call('GET', `${PATH}/${id}`)).json.data.groups, [], 'a list that is sent replaces the stored one')
+  test.same((await call('GET', `${PATH}/${id}`)).json.data.groups, [], 'a sent list replaces the stored one')
 })
 
 t.test('a new password counts after apply and ends the sessions of the old one', async (test) => {
@@ -107,7 +107,7 @@ t.test('a new password counts after apply and ends the sessions of the old one',
   await call('PUT', '/services/apply')
   const token = await login('u@localhost', PASSWORD)
   await call('PUT', `${PATH}/${id}`, { body: { password: 'another-password' } })
-  test.equal((await anonymous('GET', '/token', { token })).status, 200, 'staged only')
+  test.equal((await anonymous('GET', '/token', { token })).status, 200, 'only staged')
   const pending = await call('GET', '/services/pending')
   test.match(pending.json.data.changes, [{ before: { passwordHash: '**' }, after: { passwordHash: '**' } }])
   await call('PUT', '/services/apply')
@@ -117,7 +117,7 @@ t.test('a new password counts after apply and ends the sessions of the old one',
   test.not(await login('u@localhost', 'another-password'), 'undefined')
 })
 
-t.test('a read carries the tag for If-Match, a list none', async (test) => {
+t.test('a read has the tag for If-Match, a list none', async (test) => {
   const { call } = await borrow()
   const id = await created(call, body('u@localhost'))
   const first = await call('GET', `${PATH}/${id}`)
@@ -129,7 +129,7 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   test.match((await call('DELETE', `${PATH}/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
 })
 
-t.test('IN_USE: the last administrator is neither deleted, disabled nor deprived when that is staged', async (test) => {
+t.test('IN_USE: the last administrator can be neither deleted, disabled nor deprived, when staged', async (test) => {
   const { call } = await borrow()
   const [{ id, roles }] = (await call('GET', '/localUsers/users')).json.data
   const refused = async (method: string, path: string, sent?: object) => {

@@ -3,7 +3,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('what a login takes is staged, and is the same for everybody who asks', async (test) => {
+t.test('the login policy is staged, and is the same for everybody who asks', async (test) => {
   const { call, anonymous } = await borrow()
   test.match((await call('GET', '/login/policy')).json.data, { twoFactorRequired: false })
   await call('PUT', '/login/policy', { body: { twoFactorRequired: true } })

@@ -3,7 +3,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('reboot is a boolean and may be left out; nothing else is known', async (test) => {
+t.test('reboot is an optional boolean; no other field is known', async (test) => {
   const { call, node } = await borrow()
   for (const body of [{ reboot: 'yes' }, { restart: true }]) {
     test.equal((await call('PUT', `/${node}/lvmsnapshots`, { body })).status, 422)

@@ -3,7 +3,7 @@ import { applianceFixture } from '../../fixtures/appliance.ts'
 
 const OPEN_METRICS = 'application/openmetrics-text'
 
-t.test('figures with a token and its right, in the form that is asked for', async (test) => {
+t.test('metrics with a token and its right, in the requested format', async (test) => {
   const { call, anonymous, login } = await applianceFixture(test)
   test.match(await anonymous('GET', '/metrics'), { status: 401 })
   const body = { email: 'm@localhost', firstname: 'M', lastname: 'M', password: 'monitoring', disabled: 'false' }
@@ -20,7 +20,7 @@ t.test('figures with a token and its right, in the form that is asked for', asyn
   test.match(open.text, /# EOF\n$/)
 })
 
-t.test('names that somebody made to break the text', async (test) => {
+t.test('names that are meant to break the text', async (test) => {
   const { call } = await applianceFixture(test)
   const name = String.raw`a"} 1 \ b` + ' \u202e ü'
   const body = { name, ip: '192.0.2.7', port: 80 }
@@ -33,6 +33,6 @@ t.test('names that somebody made to break the text', async (test) => {
   test.same(bad, [])
 })
 
-/** A comment, or a sample as the text format has it. */
+/** A comment, or a sample in the text format. */
 const LINE =
   /^(# (HELP|TYPE) fulcrum_\w+ .+|fulcrum_\w+(\{\w+="([^"\\\n]|\\["\\n])*"(,\w+="([^"\\\n]|\\["\\n])*")*\})? [0-9.]+)$/

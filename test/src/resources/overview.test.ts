@@ -5,7 +5,7 @@ import { overview } from '../../../src/resources/overview.ts'
 import { nameBasedId } from '../../../src/base/ids.ts'
 import { applianceFixture } from '../../fixtures/appliance.ts'
 
-t.test('the example is one', async (test) => {
+t.test('the example is valid', async (test) => {
   for (const { data } of overview) {
     const { examples } = Object(data) as { readonly examples: readonly unknown[] }
     test.same([...Compile(data as TSchema).Errors(examples[0])], [])
@@ -51,7 +51,7 @@ t.test('the first screen in one answer', async (test) => {
   )
 })
 
-t.test('each edit of a change that waits already is told', async (test) => {
+t.test('each edit of a pending change is reported', async (test) => {
   const { call } = await applianceFixture(test)
   const told = async () => (await call('GET', '/overview')).json.data.pending
   test.match(await told(), { count: 0, changedAt: null })
@@ -63,7 +63,7 @@ t.test('each edit of a change that waits already is told', async (test) => {
   test.match(await told(), { count: 1, changedAt: await last() })
 })
 
-t.test('what other endpoints tell needs their right', async (test) => {
+t.test('data of other endpoints need their right', async (test) => {
   const { call, anonymous, login } = await applianceFixture(test)
   const role = { name: 'screen', users: [], groups: [], endpoints: [nameBasedId('GET /overview')] }
   const roles = [(await call('POST', '/rbac/roles', { body: role })).json.data.id]

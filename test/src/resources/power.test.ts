@@ -3,7 +3,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('the time for connections is a whole number of seconds, five minutes at the most', async (test) => {
+t.test('the time for connections is a whole number of seconds, at most five minutes', async (test) => {
   const { call, node, machine } = await borrow()
   for (const query of ['drain=-1', 'drain=301', 'drain=1.5', 'force=maybe', 'wait=1']) {
     const { status, json } = await call('PUT', `/${node}/system/halt?${query}`)

@@ -24,14 +24,14 @@ async function fixture(test: Test) {
 const codes = (answer: { json: { errors: { field: string; code: string }[] } }) =>
   answer.json.errors.map(({ field, code }) => [field, code])
 
-t.test('nothing was chosen: an array of one configuration, which is off', async (test) => {
+t.test('when unset: an array of one configuration, which is off', async (test) => {
   const { read } = await fixture(test)
   test.same(await read(), [NO_RADIUS])
   test.match(NO_RADIUS, { enabled: false, port: 1812, timeout: 5, retries: 2, requireMessageAuthenticator: true })
   test.match(NO_RADIUS, { groupAttribute: 'Class', denyUnmapped: true }, 'as decided')
 })
 
-t.test('PUT answers an empty array; what is read can be sent again, and keeps every secret', async (test) => {
+t.test('PUT returns an empty array; the record as read can be sent again, and keeps every secret', async (test) => {
   const { put, read, call } = await fixture(test)
   const hosts = [
     { host: 'radius.test', sharedSecret: 'own secret', priority: 1 },
@@ -54,7 +54,7 @@ t.test('PUT answers an empty array; what is read can be sent again, and keeps ev
   test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'nothing has changed')
 })
 
-t.test('PASSWORD_NOT_STORED: ** with nothing to keep', async (test) => {
+t.test('PASSWORD_NOT_STORED: ** without a stored secret', async (test) => {
   const { put, read } = await fixture(test)
   const answer = await put({ sharedSecret: '**', hosts: [{ host: 'a.test' }, { host: 'b.test', sharedSecret: '**' }] })
   test.equal(answer.status, 422)
@@ -90,7 +90,7 @@ t.test('INVALID_BODY: groups must exist; all problems at once', async (test) => 
   test.match(await stored({ groupMappings: groupMappings.slice(0, 1) }), { groupMappings: [{ groupId: 'ops' }] })
 })
 
-t.test('IN_USE: a group that a mapping names', async (test) => {
+t.test('IN_USE: a group that a mapping refers to', async (test) => {
   const { call, stored } = await fixture(test)
   await stored({ groupMappings: [{ value: 'a', groupId: 'ops' }] })
   test.match((await call('DELETE', '/rbac/groups/ops')).json, { code: 'IN_USE' })
@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('the test asks with what is sent over what is stored, and saves nothing', async (test) => {
+t.test('the test merges the sent fields with the stored ones, and saves nothing', async (test) => {
   const { call, tried, stored, read } = await fixture(test)
   const attributes = [{ type: 25, value: Buffer.from('operators') }]
   const { host, requests } = await radiusServer(test, (request, reply) => reply(answerTo(request, { attributes })))
@@ -144,7 +144,7 @@ t.test('the test asks with what is sent over what is stored, and saves nothing',
   test.equal((await call('GET', '/radius/users')).json.data.length, 0)
 })
 
-t.test('INVALID_BODY: a test without servers, secret, name or password asks nobody', async (test) => {
+t.test('INVALID_BODY: a test without servers, secret, name or password asks no server', async (test) => {
   const { call, tried } = await fixture(test)
   test.same(codes(await tried({})), [['hosts', 'INVALID_BODY']])
   test.same(codes(await tried({ hosts: [{ host: 'a.test' }] })), [['sharedSecret', 'INVALID_BODY']])

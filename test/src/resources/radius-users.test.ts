@@ -11,7 +11,7 @@ const AT = '2026-01-02T03:04:05.000Z'
 
 const borrow = sharedAppliance(t, { prepare: addNemo })
 
-/** Somebody logged in through RADIUS before. */
+/** Adds a user who has logged in through RADIUS before. */
 async function addNemo(state: string): Promise<void> {
   const store = new LmdbConfigStore(join(state, 'config'))
   await new Editing(store).edit({ actor: 'tester', endpoint: 'test', at: AT }, undefined, (draft) =>

@@ -28,7 +28,7 @@ t.test('"", 0 and null all mean the port the client used, on creation and change
   }
 })
 
-t.test('weight and state have defaults; a change keeps what it leaves out but the port', async (test) => {
+t.test('weight and state have defaults; a change keeps omitted fields except the port', async (test) => {
   const { call, created, read } = await fixture()
   const id = await created({ name: 'web', ip: '192.0.2.1', port: 80 })
   test.same(await read(id), {
@@ -55,7 +55,7 @@ t.test('weight and state have defaults; a change keeps what it leaves out but th
   test.match(answer.json, { code: 'INVALID_BODY', errors: [{ field: 'port', code: 'REQUIRED' }] })
 })
 
-t.test('a real server has an address or a host name, and of a name it is said when it is resolved', async (test) => {
+t.test('a real server has an address or a host name, and a host name has its time of resolution', async (test) => {
   const { call, created, read } = await fixture()
   const ips = ['web.example.org', 'Web-1', 'a.b-c.d1', `${'a'.repeat(63)}.${'b'.repeat(63)}.example`, 'localhost']
   for (const [at, ip] of ips.entries()) {
@@ -99,14 +99,14 @@ t.test('a real server has an address or a host name, and of a name it is said wh
   test.match(await read(id), { resolve: 'live' })
   await call('PUT', `${PATH}/${id}`, { body: { port: 80, resolve: 'start' } })
   await call('PUT', `${PATH}/${id}`, { body: { port: 80, ip: '192.0.2.9' } })
-  test.notOk('resolve' in (await read(id)), 'it goes with the name')
+  test.notOk('resolve' in (await read(id)), 'it is removed with the name')
   const refused = await call('PUT', `${PATH}/${id}`, { body: { port: 80, resolve: 'start' } })
   test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'resolve' }] })
   const [found] = (await call('GET', `${PATH}?q=WEB.example`)).json.data
   test.match(found, { ip: 'web.example.org' })
 })
 
-t.test('Layer 4 takes no real server with a host name, whichever is edited last', async (test) => {
+t.test('Layer 4 accepts no real server with a host name, whichever is edited last', async (test) => {
   const { call, created, read } = await fixture()
   const BACKENDS = '/ipvsDirector/backends'
   const [named, plain] = [

@@ -26,7 +26,7 @@ t.test('an earlier revision is compared, restored into the candidate, and applie
   }
 })
 
-t.test('IN_USE: the revision before the first apply, in which nobody could undo it', async (test) => {
+t.test('IN_USE: the revision before the first apply, in which no user could undo it', async (test) => {
   const { call } = await borrow()
   const answer = await call('PUT', '/revisions/0/restore')
   test.match(answer, {
@@ -36,7 +36,7 @@ t.test('IN_USE: the revision before the first apply, in which nobody could undo 
   test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'nothing is staged')
 })
 
-t.test('one revision is taken back, and what came later stays', async (test) => {
+t.test('one revision is reverted, and later changes stay', async (test) => {
   const { call, revision: before } = await borrow()
   const rip = (body: object) => call('POST', '/ipvsDirector/rips', { body })
   const { id } = (await rip({ name: 'web', ip: '192.0.2.9', port: 80 })).json.data
@@ -71,7 +71,7 @@ t.test('one revision is taken back, and what came later stays', async (test) => 
   }
 })
 
-t.test('what a revision was is read before the turn to edit, for which others would wait', async (test) => {
+t.test('a revision is read before the turn to edit, for which others would wait', async (test) => {
   const restore = revisions.find(({ name }) => name === 'revisions.restore')
   const contents = { users: [] }
   const kept = { contents: async (revision: number) => ({ ...contents, revision }) }
@@ -83,7 +83,7 @@ t.test('what a revision was is read before the turn to edit, for which others wo
   test.same(restored, [{ ...contents, revision: 7 }], 'at once')
 })
 
-t.test('what does not fit what came later is refused by what is in the way, and with what to do next', async (test) => {
+t.test('a conflict with later changes is refused with its cause, and the next step', async (test) => {
   const { call } = await borrow()
   const rip = async (name: string) =>
     (await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.9', port: 80 } })).json.data.id

@@ -40,22 +40,19 @@ t.test('endpoints are granted by id, by path and methods, or both; the answer ha
   }
 })
 
-t.test(
-  'a path is granted in either spelling of the node, as the specification and the document have it',
-  async (test) => {
-    const { addRole, role } = await fixture()
-    for (const [place, parameter] of ['{applianceID}', '{applianceId}'].entries()) {
-      const paths = [`/${parameter}/layer7proxy/stats`, `/${parameter}/interfaces`]
-      const id = await addRole({ name: `r${place}`, endpoints: paths.map((path) => ({ path, methods: ['GET'] })) })
-      test.match((await role(id)).endpoints, [
-        { path: '/{applianceId}/interfaces', methods: ['GET'] },
-        { path: '/{applianceID}/layer7proxy/stats', methods: ['GET'] },
-      ])
-    }
-  },
-)
+t.test('a path is granted in either spelling of the node, of the specification and of the document', async (test) => {
+  const { addRole, role } = await fixture()
+  for (const [place, parameter] of ['{applianceID}', '{applianceId}'].entries()) {
+    const paths = [`/${parameter}/layer7proxy/stats`, `/${parameter}/interfaces`]
+    const id = await addRole({ name: `r${place}`, endpoints: paths.map((path) => ({ path, methods: ['GET'] })) })
+    test.match((await role(id)).endpoints, [
+      { path: '/{applianceId}/interfaces', methods: ['GET'] },
+      { path: '/{applianceID}/layer7proxy/stats', methods: ['GET'] },
+    ])
+  }
+})
 
-t.test('what a read answers can be sent back and changes nothing', async (test) => {
+t.test('a role as read can be sent back and changes nothing', async (test) => {
   const { addRole, addUser, role, change, call } = await fixture()
   const user = await addUser('u@localhost')
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
@@ -77,7 +74,7 @@ t.test('what a read answers can be sent back and changes nothing', async (test) 
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
-t.test('every entry that names no endpoint is reported, and nothing is stored', async (test) => {
+t.test('every entry without an endpoint is reported, and nothing is stored', async (test) => {
   const { call, addRole, role, change } = await fixture()
   const id = await addRole({ endpoints: [READ] })
   const endpoints = [
@@ -97,7 +94,7 @@ t.test('every entry that names no endpoint is reported, and nothing is stored', 
   test.equal(typed.status, 422)
 })
 
-t.test('GET /rbac/endpoints lists the whole table with the ids that grant', async (test) => {
+t.test('GET /rbac/endpoints lists the whole table with the ids for granting', async (test) => {
   const { call, addRole, role } = await fixture()
   const { data } = (await call('GET', '/rbac/endpoints')).json
   test.same(
@@ -114,14 +111,14 @@ t.test('GET /rbac/endpoints lists the whole table with the ids that grant', asyn
   test.same(all.endpoints, (await role(ADMINISTRATOR.id)).endpoints, 'every one of them can be granted')
 })
 
-t.test('holders are exactly those that are sent: others lose the role and keep what else they hold', async (test) => {
+t.test('holders are exactly the sent ones: others lose the role and keep what else they hold', async (test) => {
   const { call, addUser, addRole, role, change } = await fixture()
   const [ann, ben] = [await addUser('ann@localhost'), await addUser('ben@localhost')]
   for (const id of ['g', 'h']) await call('POST', '/rbac/groups', { body: { id, name: id } })
   const other = await addRole({ name: 'other', users: [ann], groups: ['g'] })
   const id = await addRole({ users: [ann], groups: ['g'] })
   await change(id, { users: [ben] })
-  test.match(await role(id), { users: [ben], groups: ['g'] }, 'groups were left out')
+  test.match(await role(id), { users: [ben], groups: ['g'] }, 'groups were omitted')
   await change(id, { groups: ['h'] })
   test.match(await role(id), { users: [ben], groups: ['h'] })
   test.match(await role(other), { users: [ann], groups: ['g'] })
@@ -130,7 +127,7 @@ t.test('holders are exactly those that are sent: others lose the role and keep w
   test.same((await role(id)).users, [])
 })
 
-t.test('a change keeps what it leaves out', async (test) => {
+t.test('a change keeps omitted fields', async (test) => {
   const { addUser, addRole, role, change } = await fixture()
   const user = await addUser('u@localhost')
   const id = await addRole({ users: [user], endpoints: [READ] })
@@ -141,7 +138,7 @@ t.test('a change keeps what it leaves out', async (test) => {
   test.same(await role(id), { ...before, name: 'renamed', endpoints: [] })
 })
 
-t.test('who does not exist and what cannot be granted are told at once', async (test) => {
+t.test('missing holders and endpoints that cannot be granted are reported together', async (test) => {
   const { call, addRole, change } = await fixture()
   const sent = { users: ['x', 'y'], groups: ['z'], endpoints: [READ, 'nope'] }
   const told = ['users.0', 'users.1', 'groups.0', 'endpoints.1']
@@ -154,7 +151,7 @@ t.test('who does not exist and what cannot be granted are told at once', async (
   test.same(fieldsOf(await change(id, sent)), [422, told])
 })
 
-t.test('holders that do not exist are each named, and nobody else gets the role', async (test) => {
+t.test('missing holders are each named, and no other gets the role', async (test) => {
   const { call, addUser, addRole, role, change } = await fixture()
   const user = await addUser('u@localhost')
   const id = await addRole()
@@ -166,7 +163,7 @@ t.test('holders that do not exist are each named, and nobody else gets the role'
   test.same((await call('GET', `/localUsers/users/${user}`)).json.data.roles, [])
 })
 
-t.test('a deletion takes the role from its holders', async (test) => {
+t.test('a deletion removes the role from its holders', async (test) => {
   const { call, addUser, addRole } = await fixture()
   const user = await addUser('u@localhost')
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
@@ -180,7 +177,7 @@ t.test('a deletion takes the role from its holders', async (test) => {
   test.equal((await call('PUT', '/services/apply')).status, 200)
 })
 
-t.test('a default role shows what it grants; only its holders can change', async (test) => {
+t.test('a default role shows its rights; only its holders can change', async (test) => {
   const { call, addUser, role, change } = await fixture()
   const user = await addUser('u@localhost')
   const before = await role(ADMINISTRATOR.id)
@@ -198,7 +195,7 @@ t.test('a default role shows what it grants; only its holders can change', async
   test.equal((await call('GET', '/services/pending')).json.data.count, 1, 'the user, with the role')
 })
 
-t.test('a read carries the tag for If-Match, a list none', async (test) => {
+t.test('a read has the tag for If-Match, a list none', async (test) => {
   const { call, addRole } = await fixture()
   const id = await addRole()
   const read = await call('GET', `/rbac/roles/${id}`)
@@ -212,7 +209,7 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   test.match((await call('DELETE', `/rbac/roles/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
 })
 
-t.test('an entry may be for some records only; the answer tells which, and can be sent back', async (test) => {
+t.test('an entry may cover some records only; the answer lists them, and can be sent back', async (test) => {
   const { addRole, role, change, call } = await fixture()
   const rip = '/ipvsDirector/rips/{id}'
   const where = { names: ['shop-*'], owner: 'shop' }
@@ -228,7 +225,7 @@ t.test('an entry may be for some records only; the answer tells which, and can b
   test.equal((await change(id, { endpoints: before.endpoints })).status, 200)
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
   await change(id, { name: 'renamed' })
-  test.same((await role(id)).endpoints, endpoints, 'what is left out stays')
+  test.same((await role(id)).endpoints, endpoints, 'omitted entries stay')
   await change(id, { endpoints: [...endpoints, { path: rip, methods: ['PUT'] }] })
   test.same(
     (await role(id)).endpoints,
@@ -237,13 +234,13 @@ t.test('an entry may be for some records only; the answer tells which, and can b
       { path: rip, methods: ['PUT'] },
       { path: rip, methods: ['GET'], where },
     ],
-    'what is granted for every record is not granted for some besides',
+    'a right for every record has no additional records',
   )
   await change(id, { endpoints: [READ] })
-  test.same((await role(id)).endpoints, [endpoints[0]], 'sent anew, nothing of it is left')
+  test.same((await role(id)).endpoints, [endpoints[0]], 'sent again without it, nothing of it is left')
 })
 
-t.test('what a role cannot be confined to is refused at its place', async (test) => {
+t.test('an impossible confinement of a role is refused at its place', async (test) => {
   const { call } = await fixture()
   const rip = { path: '/ipvsDirector/rips/{id}', methods: ['PUT'] }
   const bad: readonly (readonly [object, string])[] = [
@@ -265,7 +262,7 @@ t.test('what a role cannot be confined to is refused at its place', async (test)
   }
 })
 
-t.test('a default role is confined by nobody', async (test) => {
+t.test('a default role cannot be confined', async (test) => {
   const { call, role } = await fixture()
   const before = await role(ADMINISTRATOR.id)
   const where = { owner: 'shop' }

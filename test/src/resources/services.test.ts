@@ -10,7 +10,7 @@ t.test('the list of services', async (test) => {
   test.same(Object.keys(data[0]), ['name', 'fullName', 'canReload', 'canUpdate'])
 })
 
-t.test('a service update on a node of trial is recorded only as well', async (test) => {
+t.test('a service update on a node in trial is only recorded as well', async (test) => {
   const { call, node } = await borrow()
   const answer = await call('PUT', `/${node}/services/layer7proxy/update`)
   test.match(answer, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { data: [], message: /Recorded only/ } })

@@ -60,7 +60,7 @@ t.test('the answers are messages only', async (test) => {
   test.same(deleted.json, { status: 'success', message: `SNMP user bob (${id}) will be deleted with apply` })
 })
 
-t.test('every field is optional: who lacks something is incomplete, and the agent does not know it', async (test) => {
+t.test('every field is optional: a user without one is incomplete, and unknown to the agent', async (test) => {
   const { post, put, list, users } = await fixture(test)
   const answer = await post({})
   test.equal(answer.status, 201, answer.text)
@@ -69,7 +69,7 @@ t.test('every field is optional: who lacks something is incomplete, and the agen
   test.match(made, { username: /^user-\w{8}$/, complete: false, missing: ['authPassphrase', 'privacyPassphrase'] })
   test.same(await users(), [])
   const half = await put(made.id, { username: 'carol', authAlgorithm: 'sha256', authPassphrase: 'a passphrase' })
-  test.equal(half.status, 200, 'no key has to be made anew')
+  test.equal(half.status, 200, 'no key has to be derived again')
   test.match(await list(), [{ username: 'carol', complete: false, missing: ['privacyPassphrase'] }])
   test.equal((await put(made.id, { privacyAlgorithm: 'aes256', privacyPassphrase: 'a passphrase' })).status, 200)
   test.match(await list(), [{ complete: true, missing: [] }])
@@ -78,7 +78,7 @@ t.test('every field is optional: who lacks something is incomplete, and the agen
   test.match((await list()).map(({ username }: { username: string }) => username).toSorted(), ['carol', /^user-/])
 })
 
-t.test('null takes a passphrase away, and makes a name up', async (test) => {
+t.test('null removes a passphrase, and makes a name generated', async (test) => {
   const { put, list, added } = await fixture(test)
   const id = await added()
   test.equal((await put(id, { privacyPassphrase: null, username: null, writeAccess: null })).status, 200)
@@ -107,7 +107,7 @@ t.test('algorithms are those of the specification and the modern ones', async (t
     test.equal((await post({ ...ALICE, username: `u-${authAlgorithm}`, authAlgorithm, privacyAlgorithm })).status, 201)
 })
 
-t.test('a name is taken once, whatever its case, and holds nothing that could be syntax', async (test) => {
+t.test('a name is unique, in any case, and holds nothing that could be syntax', async (test) => {
   const { post, added } = await fixture(test)
   await added()
   test.equal((await post({ ...ALICE, username: 'ALICE' })).json.code, 'NAME_NOT_UNIQUE')
@@ -115,12 +115,12 @@ t.test('a name is taken once, whatever its case, and holds nothing that could be
     test.same(fieldsOf((await post({ ...ALICE, username })).json), ['username'], JSON.stringify(username))
 })
 
-t.test('another algorithm needs its passphrase, because its key is made anew', async (test) => {
+t.test('another algorithm needs its passphrase, because its key is derived again', async (test) => {
   const { put, added, list } = await fixture(test)
   const id = await added()
   test.same(fieldsOf((await put(id, { authAlgorithm: 'sha256' })).json), ['authPassphrase', 'privacyPassphrase'])
   const half = await put(id, { authAlgorithm: 'sha256', authPassphrase: 'auth passphrase' })
-  test.same(fieldsOf(half.json), ['privacyPassphrase'], 'the hash makes the key of privacy as well')
+  test.same(fieldsOf(half.json), ['privacyPassphrase'], 'the hash derives the privacy key as well')
   test.same(fieldsOf((await put(id, { privacyAlgorithm: 'des' })).json), ['privacyPassphrase'])
   test.match((await list())[0], { authAlgorithm: 'sha', privacyAlgorithm: 'aes' })
   test.equal((await put(id, { authAlgorithm: 'sha', privacyAlgorithm: 'aes' })).status, 200, 'as they are')
@@ -136,7 +136,7 @@ t.test('omitted fields keep their value, keys included; a new passphrase is a ne
   await put(id, { authPassphrase: 'another passphrase' })
   const [line = ''] = await users()
   test.not(line, before[0])
-  test.equal(line.split(' ').at(-2), before[0]?.split(' ').at(-2), 'the key of privacy stays')
+  test.equal(line.split(' ').at(-2), before[0]?.split(' ').at(-2), 'the privacy key stays')
 })
 
 t.test('keys are the same for the same passphrases, and belong to the engine of the settings', async (test) => {
@@ -149,7 +149,7 @@ t.test('keys are the same for the same passphrases, and belong to the engine of 
   test.equal((await call('GET', '/snmp')).json.data.port, 161)
 })
 
-t.test('the settings that keep the engine of pending users cannot be discarded before them', async (test) => {
+t.test('the settings with the engine of pending users cannot be discarded before them', async (test) => {
   const { call, added } = await fixture(test)
   await added()
   const { changes } = (await call('GET', '/services/pending')).json.data
@@ -158,7 +158,7 @@ t.test('the settings that keep the engine of pending users cannot be discarded b
   test.equal(answer.json.code, 'IN_USE')
 })
 
-t.test('a user that is not there is 404', async (test) => {
+t.test('a missing user is 404', async (test) => {
   const { call, put } = await fixture(test)
   test.equal((await put('nobody', { writeAccess: true })).json.code, 'NOT_FOUND')
   test.equal((await call('DELETE', '/snmp/users/nobody')).json.code, 'NOT_FOUND')

@@ -21,7 +21,7 @@ async function fixture(test: Test) {
   const floating = await create('/fips', { groupId, ip: '198.51.100.20' })
   const put = (body: object) => call('PUT', '/snmp', { body })
   const read = async () => (await call('GET', '/snmp')).json.data
-  /** snmpd.conf as an apply would write it. */
+  /** Returns snmpd.conf as an apply would write it. */
   const applied = async () => {
     machine.host.takeJournal()
     const answer = await call('PUT', '/services/apply')
@@ -33,7 +33,7 @@ async function fixture(test: Test) {
   return { call, node, anonymous, login, ip, floating, groupId, put, read, applied, machine }
 }
 
-t.test('nothing was chosen: all off, on the usual port, and the machine is left as it is', async (test) => {
+t.test('when unset: all off, on the usual port, and the machine is left as it is', async (test) => {
   const { call, applied } = await fixture(test)
   const { json } = await call('GET', '/snmp')
   test.same(json, { status: 'success', message: 'SNMP settings', uid: 'cluster', data: OFF })
@@ -57,7 +57,7 @@ t.test('serviceIpId is required; the answer has no data; omitted fields keep the
   })
 })
 
-t.test('the agent listens on the static or floating IP that is named, and on no other', async (test) => {
+t.test('the agent listens on the named static or floating IP, and on no other', async (test) => {
   const { put, ip, floating, applied } = await fixture(test)
   await put({ serviceIpId: ip, enabledV2: true, community: 'word' })
   const [conf = ''] = await applied()
@@ -76,7 +76,7 @@ t.test('serviceIpId must be a static or floating IP', async (test) => {
   }
 })
 
-t.test('an address that the agent listens on cannot be deleted, nor changed', async (test) => {
+t.test('an address in use by the agent cannot be deleted, nor changed', async (test) => {
   const { call, node, put, ip, floating, groupId } = await fixture(test)
   await put({ serviceIpId: ip, enabledV3: true })
   const deleted = await call('DELETE', `/${node}/sips/${ip}?ip=198.51.100.10`)
@@ -101,7 +101,7 @@ t.test('an address whose IP group loses its interface is refused while the agent
   test.match(answer.text, /the SNMP agent still listens on it/)
 })
 
-t.test('version 2c is not switched on without a community, and nothing without an address', async (test) => {
+t.test('version 2c cannot be enabled without a community, and nothing without an address', async (test) => {
   const { put, ip, read } = await fixture(test)
   const both = await put({ serviceIpId: '', enabledV2: true })
   test.equal(both.status, 422)
@@ -126,7 +126,7 @@ t.test('** keeps the community, and is refused when none is stored', async (test
   test.match(await read(), { community: 'word', enabledV2: true })
 })
 
-t.test('who may not change the settings reads ** for the community', async (test) => {
+t.test('a user without the right to change the settings reads ** for the community', async (test) => {
   const { call, put, ip, anonymous, login } = await fixture(test)
   await put({ serviceIpId: ip, community: 'word' })
   const roles = (await call('GET', '/rbac/roles')).json.data as { id: string; name: string }[]
@@ -147,7 +147,7 @@ t.test('who may not change the settings reads ** for the community', async (test
   test.notMatch(pending.text, /word/)
 })
 
-t.test('text that snmpd would not take as one value is refused, everything else is taken', async (test) => {
+t.test('text that snmpd would not read as one value is refused, everything else is accepted', async (test) => {
   const { put, ip, read } = await fixture(test)
   const refused = await put({ serviceIpId: ip, location: '# no', contact: ' x', community: 'ü'.repeat(200) })
   test.same(
@@ -172,7 +172,7 @@ t.test('the engine stays the same whatever is changed', async (test) => {
   test.match([...engines][0], /^80001f8805[0-9a-f]{24}$/)
 })
 
-t.test('switched off, the agent of the machine is stopped; without an address it is given back', async (test) => {
+t.test('switched off, the agent of the machine is stopped; without an address it is as found', async (test) => {
   const { put, ip, call, machine } = await fixture(test)
   const apply = async () => {
     machine.host.takeJournal()

@@ -16,7 +16,7 @@ import { freePort } from '../../../fixtures/traffic.ts'
 const HOUR_MS = 3_600_000
 const joiner = await newJoiner()
 
-/** What it is refused with. */
+/** Returns its refusal. */
 async function refusalOf(asking: Promise<unknown>): Promise<Pick<JoinError, 'name' | 'code' | 'message'>> {
   return await asking.then(
     () => ({ name: 'JoinError', code: 'REFUSED', message: 'it was let in' }),
@@ -24,7 +24,7 @@ async function refusalOf(asking: Promise<unknown>): Promise<Pick<JoinError, 'nam
   )
 }
 
-/** A server of TLS that shows these certificates; its port. */
+/** A TLS server that presents these certificates; returns its port. */
 async function listening(
   test: Test,
   { key, certificate, ca }: PeerCredentials,
@@ -37,7 +37,7 @@ async function listening(
   return await portOf(test, server)
 }
 
-/** Ends TLS, and hands all that is said on to a member, in a session of its own. */
+/** Terminates TLS, and relays everything to a member, in a separate session. */
 async function manInTheMiddle(test: Test, shown: PeerCredentials, port: number): Promise<number> {
   return await listening(test, shown, (near) => {
     const far = connect({ host: '127.0.0.1', port, ALPNProtocols: ['fulcrum-join/1'], rejectUnauthorized: false })
@@ -47,7 +47,7 @@ async function manInTheMiddle(test: Test, shown: PeerCredentials, port: number):
   })
 }
 
-t.test('a node looks, joins, and learns who let it in', async (test) => {
+t.test('a node looks, joins, and learns which member admitted it', async (test) => {
   const member = await JoinableCluster.serve(test)
   const token = member.newToken()
   const client = clientOf(joiner, token)
@@ -72,7 +72,7 @@ t.test('an answer may have megabytes', async (test) => {
   test.equal((await clientOf(joiner, member.newToken()).join()).welcome, text)
 })
 
-t.test('addresses are tried in turn, and it is said why others did not answer', async (test) => {
+t.test('addresses are tried in turn, with the reasons of those that did not answer', async (test) => {
   const member = await JoinableCluster.serve(test)
   const closed = await freePort()
   const foreign = await listening(test, (await testNode(await newAuthority(), 'lb1')).credentials, () => undefined)
@@ -94,7 +94,7 @@ t.test('addresses are tried in turn, and it is said why others did not answer', 
   }
 })
 
-t.test('a member where nobody wants joins takes no nodes in', async (test) => {
+t.test('a member that does not expect joining nodes admits none', async (test) => {
   const member = await JoinableCluster.serve(test)
   const { cluster } = member
   const closed = await cluster.serve(test, () => ({ status: 204, headers: {} }))
@@ -105,7 +105,7 @@ t.test('a member where nobody wants joins takes no nodes in', async (test) => {
   })
 })
 
-t.test('who accepts nothing, or does not answer, is given up', async (test) => {
+t.test('a silent member, or one that accepts nothing, is given up', async (test) => {
   const member = await JoinableCluster.serve(test)
   const tcp = createTcpServer((socket) => void socket.on('error', () => undefined).resume())
   tcp.listen(0, '127.0.0.1')
@@ -123,7 +123,7 @@ t.test('who accepts nothing, or does not answer, is given up', async (test) => {
   test.match(await refusalOf(asked.join()), { code: 'LOST', message: /not known; try again, with the same token/ })
 })
 
-t.test('a member that is busy is no refusal of the cluster', async (test) => {
+t.test('a busy member is no refusal of the cluster', async (test) => {
   const busy = await JoinableCluster.serve(test, { bounds: { proven_max: 0 } })
   const { port } = busy.server
   test.match(await refusalOf(clientOf(joiner, busy.newToken([port, port])).join()), {
@@ -132,7 +132,7 @@ t.test('a member that is busy is no refusal of the cluster', async (test) => {
   })
 })
 
-t.test('what a member refuses is heard as it was said', async (test) => {
+t.test("a member's refusal is passed on literally", async (test) => {
   const member = await JoinableCluster.serve(test, { clock: { now_ms: () => Date.now() + 120_000 } })
   const [token, unknown] = [member.newToken(), JoinToken.create(member.cluster.authority.pin, ['127.0.0.1:1'])]
   test.match(await refusalOf(clientOf(joiner, token).join()), {
@@ -151,7 +151,7 @@ t.test('what a member refuses is heard as it was said', async (test) => {
   test.equal((await refusalOf(clientOf(joiner, member.newToken([odd])).join())).code, 'OTHER_PROTOCOL')
 })
 
-t.test('a member that cannot let anybody in is followed by the next one', async (test) => {
+t.test('after a member that cannot admit nodes the next one is asked', async (test) => {
   const member = await JoinableCluster.serve(test)
   const refusing = async (code: string, message: string) =>
     await listening(test, member.cluster.lb1.credentials, (socket) =>
@@ -172,7 +172,7 @@ t.test('a member that cannot let anybody in is followed by the next one', async 
   test.equal((await refusalOf(clientOf(joiner, member.newToken([closed, behind])).join())).code, 'TOKEN_UNKNOWN')
 })
 
-t.test('its own address has to be one, and free', async (test) => {
+t.test('its own address has to be valid, and free', async (test) => {
   const member = await JoinableCluster.serve(test)
   const at = (address: string) => ({ ...joiner, application: { ...joiner.application, address } })
   const token = member.newToken()
@@ -183,7 +183,7 @@ t.test('its own address has to be one, and free', async (test) => {
   })
 })
 
-t.test('behind a forwarded port it listens elsewhere, and somebody else in its place is found', async (test) => {
+t.test('behind a forwarded port it listens elsewhere, and another machine in its place is detected', async (test) => {
   const member = await JoinableCluster.serve(test)
   const listen = { host: '127.0.0.1', port: await freePort() }
   const line = await lineTo(test, listen.port)
@@ -198,7 +198,7 @@ t.test('behind a forwarded port it listens elsewhere, and somebody else in its p
   test.notOk((await member.tokens.kept(token.id))?.usedBy)
 })
 
-t.test('another cluster is recognised by its pin, and hears nothing', async (test) => {
+t.test('another cluster is recognised by its pin, and receives nothing', async (test) => {
   const heard: unknown[] = []
   const { credentials } = await testNode(await newAuthority(), 'lb2')
   const port = await listening(test, credentials, (socket) => socket.on('data', (piece) => heard.push(piece)))
@@ -213,7 +213,7 @@ t.test('another cluster is recognised by its pin, and hears nothing', async (tes
   test.same(heard, [])
 })
 
-t.test('a clock by which certificates do not count is told from a wrong pin', async (test) => {
+t.test('a clock that invalidates certificates is distinguished from a wrong pin', async (test) => {
   const member = await JoinableCluster.serve(test)
   for (const [hours, message] of [
     [10, /The clock of the node is \d+ s behind/],
@@ -225,11 +225,11 @@ t.test('a clock by which certificates do not count is told from a wrong pin', as
   }
 })
 
-t.test('who stands between with a certificate of their own hears nothing', async (test) => {
+t.test('a man in the middle with his own certificate receives nothing', async (test) => {
   const member = await JoinableCluster.serve(test)
   const attacker = await testNode(await newAuthority(), 'lb2')
   const { ca } = member.cluster.lb2.credentials
-  // The second shows the right authority beside a certificate of another.
+  // The second presents the right authority beside a certificate of another.
   for (const credentials of [attacker.credentials, { ...attacker.credentials, ca }]) {
     const port = await manInTheMiddle(test, credentials, member.server.port)
     test.equal((await refusalOf(clientOf(joiner, member.newToken([port])).join())).code, 'WRONG_PIN')
@@ -237,10 +237,10 @@ t.test('who stands between with a certificate of their own hears nothing', async
   test.same(member.admitted, [])
 })
 
-t.test('who stands between with the key of a member cannot hand proofs on', async (test) => {
+t.test('a man in the middle with the key of a member cannot relay proofs', async (test) => {
   const member = await JoinableCluster.serve(test)
   const { lb1, lb2 } = member.cluster
-  // Another node of the cluster, and, as the worst case, the very key of the one that is asked.
+  // Another node of the cluster, and, as the worst case, the key of the asked one itself.
   for (const { credentials } of [lb1, lb2]) {
     const port = await manInTheMiddle(test, credentials, member.server.port)
     const token = member.newToken([port])
@@ -250,7 +250,7 @@ t.test('who stands between with the key of a member cannot hand proofs on', asyn
   test.same(member.admitted, [])
 })
 
-t.test('a welcome of who does not know the token is not believed', async (test) => {
+t.test('a welcome from a node that does not know the token is not trusted', async (test) => {
   const member = await JoinableCluster.serve(test)
   for (const proof of ['A'.repeat(43), 'AAAA']) {
     const port = await listening(test, member.cluster.lb1.credentials, (socket) => {
@@ -267,7 +267,7 @@ t.test('a welcome of who does not know the token is not believed', async (test) 
   test.same(member.admitted, [])
 })
 
-t.test('a connection that is cut before the token is used leaves it for anybody', async (test) => {
+t.test('a connection that is cut before the token is used leaves it for any node', async (test) => {
   const [asked, goOn] = [defer(), defer()]
   const member = await JoinableCluster.serve(test)
   const token = member.newToken()
@@ -292,7 +292,7 @@ t.test('a connection that is cut before the token is used leaves it for anybody'
 })
 
 for (const when of ['while it is let in', 'while it is answered'] as const) {
-  t.test(`a connection that is cut ${when}: the same node comes again, no other`, async (test) => {
+  t.test(`a connection that is cut ${when}: the same node may come again, no other`, async (test) => {
     const [entered, goOn] = [defer(), defer()]
     let times = 0
     const member = await JoinableCluster.serve(test, {
@@ -319,7 +319,7 @@ for (const when of ['while it is let in', 'while it is answered'] as const) {
   })
 }
 
-t.test('a member that is lost half way is followed by the next one', async (test) => {
+t.test('after a member that is lost midway the next one is asked', async (test) => {
   const member = await JoinableCluster.serve(test)
   const line = await lineTo(test, member.server.port)
   const token = member.newToken([line.port, member.server.port])

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { OF_THE_TOKEN, refusedWith } from '../../../../src/peers/joining/join-error.ts'
 
-t.test('what a member refused with keeps its code, and one of a later version is a refusal', async (t) => {
+t.test("a member's refusal keeps its code, and that of a later version is a refusal", async (t) => {
   t.match(refusedWith('TOKEN_USED', 'it was used'), { code: 'TOKEN_USED', message: 'it was used' })
   t.match(refusedWith('OF_LATER', 'it is new'), { code: 'REFUSED', message: 'it is new' })
 })
 
 t.test(
-  'another token helps where the token is no good, and not where the member, the clock or the place is',
+  'another token helps where the token is invalid, and not where the member, the clock or the place is',
   async (t) => {
     t.same(
       ['WRONG_PIN', 'WRONG_PROOF', 'TOKEN_UNKNOWN', 'TOKEN_EXPIRED', 'TOKEN_USED', 'OTHER_ROLE'].filter(

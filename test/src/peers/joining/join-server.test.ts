@@ -25,20 +25,20 @@ import { get, rawSession, until } from '../../../fixtures/peers.ts'
 
 const joiner = await newJoiner()
 
-/** The joiner listens at its address. */
+/** The joiner listens on its address. */
 async function probed(test: Test, { application, joinerId, shownKey: key }: Joiner = joiner): Promise<void> {
   const at = parseJoinAddress(application.address) ?? { host: '', port: 0 }
   const opened = await Probed.open({ at, joinerId, key, request: application.clientRequest, now_ms: Date.now() })
   test.teardown(() => opened.close())
 }
 
-/** What a member answers to this in a connection of its own. */
+/** Returns a member's answer to this message on a separate connection. */
 async function ask(test: Test, member: JoinableCluster, parts: AskingParts): Promise<unknown> {
   const socket = await stranger(test, member.server.port)
   return await answerTo(socket, askingOf(socket, parts))
 }
 
-/** Resolves when the other side has ended it, with the bytes that came. */
+/** Resolves when the other side has ended it, with the received bytes. */
 async function ended(socket: TLSSocket): Promise<number> {
   let bytes = 0
   socket.on('data', (piece: Buffer) => (bytes += piece.length))
@@ -46,7 +46,7 @@ async function ended(socket: TLSSocket): Promise<number> {
   return bytes
 }
 
-t.test('who looks is told of the cluster, and nothing is used up', async (test) => {
+t.test('a preview shows the cluster, and uses up nothing', async (test) => {
   const member = await JoinableCluster.serve(test)
   const token = member.newToken()
   const before = await member.tokens.kept(token.id)
@@ -66,7 +66,7 @@ t.test('who looks is told of the cluster, and nothing is used up', async (test) 
   test.same(member.admitted, [])
 })
 
-t.test('who joins is let in, with what the token is for', async (test) => {
+t.test('a joining node is admitted, as what the token is for', async (test) => {
   const member = await JoinableCluster.serve(test)
   const token = member.newToken()
   await probed(test)
@@ -117,7 +117,7 @@ t.test('each refusal has a code and a next step, and leaves the token as it was'
   test.same(member.admitted, [])
 })
 
-t.test('who would not be let in is told when it looks, and keeps its token', async (test) => {
+t.test('a node that would not be admitted learns that in a preview, and keeps its token', async (test) => {
   const vet = () => {
     throw new ApiError('NAME_NOT_UNIQUE', 'lb1 has the name lb3')
   }
@@ -132,7 +132,7 @@ t.test('who would not be let in is told when it looks, and keeps its token', asy
   test.same(member.admitted, [])
 })
 
-t.test('no refusal and no line of the log tells a secret', async (test) => {
+t.test('no refusal and no line of the log reveals a secret', async (test) => {
   const { log, lines } = listened()
   const member = await JoinableCluster.serve(test, { log })
   const token = member.newToken()
@@ -149,13 +149,13 @@ t.test('no refusal and no line of the log tells a secret', async (test) => {
   }
 })
 
-t.test('the same node comes again, another one does not', async (test) => {
+t.test('the same node may come again, another one may not', async (test) => {
   const nodes = [{ id: 'lb2', name: 'Load balancer 2', address: '127.0.0.1:1' }]
   const member = await JoinableCluster.serve(test, { cluster: () => ({ clusterId: CLUSTER_ID, name: 'Test', nodes }) })
   const token = member.newToken()
   await probed(test)
   const first = await ask(test, member, { joiner, token, intent: 'join' })
-  // It is a member by now, and asks what it has not heard.
+  // It is a member by now, and asks for the answer that it has not received.
   nodes.push({ id: 'lb3', name: 'Load balancer 3', address: joiner.application.address })
   const again = await ask(test, member, { joiner, token, intent: 'join' })
   test.match([first, again], [{ welcome: { letIn: 'lb3' } }, { welcome: { letIn: 'lb3' } }])
@@ -169,7 +169,7 @@ t.test('the same node comes again, another one does not', async (test) => {
   test.equal(member.admitted.length, 2)
 })
 
-t.test('of two nodes with one token, at the same time, one is let in', async (test) => {
+t.test('of two nodes with one token, at the same time, one is admitted', async (test) => {
   const member = await JoinableCluster.serve(test)
   const token = member.newToken()
   const other = await newJoiner('lb4')
@@ -182,7 +182,7 @@ t.test('of two nodes with one token, at the same time, one is let in', async (te
   test.equal(member.admitted.length, 1)
 })
 
-t.test('what the cluster refuses is said, and of a defect only that there is one', async (test) => {
+t.test('refusals of the cluster are passed on, and of a defect only its existence', async (test) => {
   const { log, lines } = listened()
   const failures: readonly unknown[] = [
     new JoinError('ALREADY_MEMBER', 'There are five nodes'),
@@ -216,7 +216,7 @@ t.test('what the cluster refuses is said, and of a defect only that there is one
   test.match(lines.join('\n'), /inside out[^]*has 9437\d+ bytes/)
 })
 
-t.test('what is no message ends the connection without a word', async (test) => {
+t.test('anything but a message ends the connection silently', async (test) => {
   const member = await JoinableCluster.serve(test)
   const token = member.newToken()
   const wrong: readonly ((socket: TLSSocket) => Uint8Array)[] = [
@@ -238,7 +238,7 @@ t.test('what is no message ends the connection without a word', async (test) => 
   await until(() => member.server.connections === 0)
 })
 
-t.test('who sends its bytes slowly, or none, goes', async (test) => {
+t.test('a client that sends its bytes slowly, or none, is cut off', async (test) => {
   const member = await JoinableCluster.serve(test, { bounds: { prove_ms: 50 } })
   const [silent, slow] = [await stranger(test, member.server.port), await stranger(test, member.server.port)]
   const bytes = encodeMessage('x'.repeat(60_000))
@@ -250,7 +250,7 @@ t.test('who sends its bytes slowly, or none, goes', async (test) => {
   await until(() => member.server.connections === 0)
 })
 
-t.test('of strangers there are so many, and the last one is heard', async (test) => {
+t.test('strangers are limited in number, and the last one is heard', async (test) => {
   const member = await JoinableCluster.serve(test, { bounds: { strangers_max: 2 } })
   const token = member.newToken()
   const silent: TLSSocket[] = []
@@ -260,7 +260,7 @@ t.test('of strangers there are so many, and the last one is heard', async (test)
   test.match(await ask(test, member, { joiner, token }), { welcome: { reachable: false } })
 })
 
-t.test('who has proved takes no place of strangers, and has few of its own', async (test) => {
+t.test('a proven node takes no place of strangers, and has few of its own', async (test) => {
   let goOn: () => void = () => undefined
   const waits = new Promise<void>((resolve) => (goOn = resolve))
   let entered = 0
@@ -289,9 +289,9 @@ t.test('who has proved takes no place of strangers, and has few of its own', asy
   test.match(await ask(test, member, { joiner, token }), { welcome: { reachable: true } })
 })
 
-t.test('an answer that nobody takes is given up', async (test) => {
+t.test('an answer that is not read is given up', async (test) => {
   const member = await JoinableCluster.serve(test, {
-    // Whoever takes its answer has to be through in it, on a busy machine as well.
+    // A node that reads its answer has to finish within it, on a busy machine as well.
     bounds: { answer_ms: 2_000, proven_max: 1 },
     admit: async () => 'x'.repeat(8_000_000),
   })
@@ -305,7 +305,7 @@ t.test('an answer that nobody takes is given up', async (test) => {
   test.match(await ask(test, member, { joiner, token }), { welcome: { reachable: true } }, 'its place is free')
 })
 
-t.test('a hundred strangers at once hold up no member', async (test) => {
+t.test('a hundred strangers at once delay no member', async (test) => {
   const member = await JoinableCluster.serve(test)
   const { cluster, server } = member
   const client = cluster.client(test, server.port)
@@ -324,35 +324,32 @@ t.test('a hundred strangers at once hold up no member', async (test) => {
   test.match(await ask(test, member, { joiner, token: member.newToken() }), { welcome: { reachable: false } })
 })
 
-t.test(
-  'who joins has no session of members: not by protocol, not by a session that it takes up again',
-  async (test) => {
-    const member = await JoinableCluster.serve(test)
-    const { cluster, server } = member
-    const socket = await stranger(test, server.port)
-    let ticket: Buffer | undefined
-    socket.on('session', (session) => (ticket = session))
-    socket.write(encodeMessage(askingOf(socket, { joiner, token: member.newToken() })))
-    await ended(socket)
-    const { ca } = cluster.lb1.credentials
-    for (const ALPNProtocols of [['h2'], ['h2', 'fulcrum-join/1'], ['fulcrum-join/1', 'h2']]) {
-      const session = ticket ?? socket.getSession()
-      const again = connectTls({
-        host: '127.0.0.1',
-        port: server.port,
-        ca,
-        ALPNProtocols,
-        ...(session && { session }),
-        checkServerIdentity: () => undefined,
-      })
-      again.on('error', () => undefined)
-      again.on('secureConnect', () => {
-        test.equal(again.alpnProtocol, 'h2')
-        test.notOk(again.isSessionReused())
-      })
-      test.equal(await ended(again), 0, ALPNProtocols.join())
-    }
-    const session = rawSession(test, cluster.lb1.credentials, server.port)
-    await once(session, 'remoteSettings')
-  },
-)
+t.test('a joining node has no session of members: not by protocol, not by a resumed session', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const { cluster, server } = member
+  const socket = await stranger(test, server.port)
+  let ticket: Buffer | undefined
+  socket.on('session', (session) => (ticket = session))
+  socket.write(encodeMessage(askingOf(socket, { joiner, token: member.newToken() })))
+  await ended(socket)
+  const { ca } = cluster.lb1.credentials
+  for (const ALPNProtocols of [['h2'], ['h2', 'fulcrum-join/1'], ['fulcrum-join/1', 'h2']]) {
+    const session = ticket ?? socket.getSession()
+    const again = connectTls({
+      host: '127.0.0.1',
+      port: server.port,
+      ca,
+      ALPNProtocols,
+      ...(session && { session }),
+      checkServerIdentity: () => undefined,
+    })
+    again.on('error', () => undefined)
+    again.on('secureConnect', () => {
+      test.equal(again.alpnProtocol, 'h2')
+      test.notOk(again.isSessionReused())
+    })
+    test.equal(await ended(again), 0, ALPNProtocols.join())
+  }
+  const session = rawSession(test, cluster.lb1.credentials, server.port)
+  await once(session, 'remoteSettings')
+})

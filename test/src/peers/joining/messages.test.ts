@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { encodeMessage, MessageError, readMessage } from '../../../../src/peers/joining/messages.ts'
 
-/** What is read of these bytes, which come in these pieces. */
+/** Returns the message read from these bytes, which arrive in these pieces. */
 async function readIn(pieces: readonly Uint8Array[], bytes_max = 1_000): Promise<unknown> {
   const stream = new PassThrough()
   const message = readMessage(stream, bytes_max)
@@ -12,14 +12,14 @@ async function readIn(pieces: readonly Uint8Array[], bytes_max = 1_000): Promise
   return await message
 }
 
-/** Behind a length of four bytes. */
+/** After a length of four bytes. */
 const framed = (bytes: Uint8Array, length = bytes.length) => {
   const head = Buffer.alloc(4)
   head.writeUInt32BE(length)
   return Buffer.concat([head, bytes])
 }
 
-t.test('any value comes as it was sent, in whatever pieces', async () => {
+t.test('any value arrives as it was sent, in any pieces', async () => {
   const pieces = fc.tuple(fc.jsonValue(), fc.array(fc.nat(60)))
   await fc.assert(
     fc.asyncProperty(pieces, async ([value, cuts]) => {
@@ -32,11 +32,11 @@ t.test('any value comes as it was sent, in whatever pieces', async () => {
   )
 })
 
-t.test('the length is in four bytes, the highest first', async (test) => {
+t.test('the length has four bytes, the highest first', async (test) => {
   test.same(encodeMessage({}), Buffer.from([0, 0, 0, 2, 0x7b, 0x7d]))
 })
 
-t.test('what is too long is refused by its length, before it comes', async (test) => {
+t.test('a message that is too long is refused by its length, before it arrives', async (test) => {
   const stream = new PassThrough()
   const message = readMessage(stream, 10)
   stream.write(Buffer.from([0, 0, 0, 11]))
@@ -45,7 +45,7 @@ t.test('what is too long is refused by its length, before it comes', async (test
   await test.rejects(readIn([Buffer.from('GET / HTTP/1.1\r\n\r\n')]), MessageError)
 })
 
-t.test('what is no JSON, no UTF-8 or not whole is refused', async (test) => {
+t.test('anything but complete UTF-8 JSON is refused', async (test) => {
   const wrong = [
     framed(Buffer.from('{')),
     framed(Buffer.from('')),
@@ -60,7 +60,7 @@ t.test('what is no JSON, no UTF-8 or not whole is refused', async (test) => {
   await test.rejects(readMessage(gone, 10), MessageError)
 })
 
-t.test('what follows is thrown away, and the end is noticed', async (test) => {
+t.test('later bytes are dropped, and the end is noticed', async (test) => {
   const stream = new PassThrough()
   const message = readMessage(stream, 10)
   stream.write(Buffer.concat([encodeMessage(1), Buffer.alloc(100_000)]))

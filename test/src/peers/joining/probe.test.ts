@@ -22,27 +22,27 @@ async function probed(test: Test, key = joiner.shownKey) {
   return at
 }
 
-/** Something that listens; where, and all the bytes that it heard. */
+/** A listener; returns its address, and all bytes that it received. */
 async function listening(test: Test, answer: (socket: Socket) => void) {
   return { host: '127.0.0.1', port: await portOf(test, createServer(answer)) }
 }
 
-t.test('the holder of the key is reachable, as often as somebody looks', async (test) => {
+t.test('the holder of the key is reachable, as often as it is checked', async (test) => {
   const at = await probed(test)
   for (let time = 0; time < 3; time += 1) test.same(await probe(at, pin, NEVER_MS), { reachable: true })
 })
 
-t.test('nobody there', async (test) => {
+t.test('nothing listens', async (test) => {
   const found = await probe(addressOf(await newJoiner()), pin, NEVER_MS)
   test.same(found, { reachable: false, why: 'the connection was refused, or there is no way to it' })
 })
 
-t.test('who says nothing is given up', async (test) => {
+t.test('a silent listener is given up', async (test) => {
   const at = await listening(test, () => undefined)
   test.same(await probe(at, pin, 20), { reachable: false, why: 'the connection timed out' })
 })
 
-t.test('somebody else: another key, another protocol, a service of any kind', async (test) => {
+t.test('another listener: another key, another protocol, a service of any kind', async (test) => {
   const other = { reachable: false, why: 'somebody else answers there' }
   test.same(
     await probe(await probed(test), await pinOfRequest((await newJoiner()).application.peerRequest), 60_000),
@@ -59,7 +59,7 @@ t.test('somebody else: another key, another protocol, a service of any kind', as
   test.same(await probe(silent, ofNode, NEVER_MS), other, 'the right key in none')
 })
 
-t.test('a joiner is not hurt by who connects to it, and closes with them connected', async (test) => {
+t.test('a joiner is not affected by connections, and closes while they are open', async (test) => {
   const { joinerId, application, shownKey: key } = await newJoiner()
   const at = parseJoinAddress(application.address) ?? { host: '', port: 0 }
   const opened = await Probed.open({ at, joinerId, request: application.clientRequest, key, now_ms: Date.now() })
@@ -79,7 +79,7 @@ t.test('a joiner is not hurt by who connects to it, and closes with them connect
   await test.rejects(Probed.open({ at, joinerId, request: 'x', key, now_ms: Date.now() }), { name: 'CertificateError' })
 })
 
-t.test('an address that is taken is not listened at', async (test) => {
+t.test('an address in use cannot be opened', async (test) => {
   const { application, joinerId, shownKey: key } = joiner
   const at = await listening(test, () => undefined)
   const opening = Probed.open({ at, joinerId, request: application.clientRequest, key, now_ms: Date.now() })

@@ -12,13 +12,13 @@ const SEEN = {
   reachable: true,
 }
 
-t.test('another protocol is known by its number, whatever else it says', async (test) => {
+t.test('another protocol is recognised by its number, whatever else it says', async (test) => {
   test.same(readOpening({ protocol: 2, anything: [] }), { protocol: 2 })
   test.match(readOpening({ protocol: 1, ...ASKED }), { protocol: 1, asked: ASKED })
   for (const intent of ['look', 'join']) test.ok(readOpening({ protocol: 1, ...ASKED, intent }).asked)
 })
 
-t.test('what is no opening of any protocol is no message', async (test) => {
+t.test('the opening of no protocol is no message', async (test) => {
   const wrong = [
     undefined,
     null,
@@ -33,7 +33,7 @@ t.test('what is no opening of any protocol is no message', async (test) => {
     { protocol: 1, ...ASKED, joinerId: '' },
   ]
   for (const [at, one] of wrong.entries()) {
-    // As it comes: JSON has no undefined.
+    // As it arrives: JSON has no undefined.
     const sent: unknown = one === undefined ? one : JSON.parse(JSON.stringify(one))
     test.throws(() => readOpening(sent), MessageError, `case ${at}`)
   }
@@ -52,7 +52,7 @@ t.test('answers are a welcome with a proof, or a refusal', async (test) => {
   for (const one of wrong) test.equal(readAnswered(one), undefined, JSON.stringify(one).slice(0, 60))
 })
 
-t.test('what a look tells is read as it is described, with more than is known', async (test) => {
+t.test('the answer to a preview is read as described, ignoring unknown fields', async (test) => {
   test.ok(readSeen(SEEN))
   test.ok(readSeen({ ...SEEN, reachable: false, why: 'x', ofALaterPatch: 1 }))
   for (const field of Object.keys(SEEN)) test.equal(readSeen({ ...SEEN, [field]: {} }), undefined, field)

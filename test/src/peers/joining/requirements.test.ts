@@ -11,17 +11,17 @@ const NOW_MS = Date.UTC(2030, 0, 1)
 const joiner = await newJoiner()
 const application = { ...joiner.application, version: VERSION, level: 5, now_ms: NOW_MS } satisfies Application
 
-t.test('an application is read, with its address and the pins of its keys', async (test) => {
+t.test('an application is parsed, with its address and the pins of its keys', async (test) => {
   const applying = await readApplying({ ...application, records: { a: 1 }, ofALaterPatch: true })
   test.match(applying, { application: { ...application, records: { a: 1 } }, address: { host: '127.0.0.1' } })
   const { clientRequest, peerRequest } = application
   const certificate = await (await newAuthority()).issue(clientRequest, { nodeId: 'x', addresses: [] }, Date.now())
-  test.equal(applying.pin, pinOf(certificate), 'that of the certificate to come')
+  test.equal(applying.pin, pinOf(certificate), 'that of the future certificate')
   const other = await readApplying({ ...application, peerRequest: clientRequest, clientRequest: peerRequest })
   test.not(other.keys, applying.keys)
 })
 
-t.test('what cannot be an application is refused', async (test) => {
+t.test('an invalid application is refused', async (test) => {
   const { request } = await newNodeRequest()
   const wrong = [
     undefined,
@@ -57,7 +57,7 @@ t.test('versions are equal in their first two numbers, clocks within a minute', 
   test.throws(skewed(NOW_MS - 3_600_000), { code: 'CLOCK_SKEW', message: /3600 s ahead of that of the cluster/ })
 })
 
-t.test('a node knows what is kept in the cluster; of a witness nobody asks that', async (test) => {
+t.test('a node knows what the cluster stores; of a witness that is not required', async (test) => {
   const { level: _level, ...silent } = application
   const { clientRequest: _none, ...ofWitness } = silent
   const cluster = (level: number) => ({ level, now_ms: NOW_MS })
@@ -68,7 +68,7 @@ t.test('a node knows what is kept in the cluster; of a witness nobody asks that'
     test.throws(() => assertFits(earlier, cluster(5)), { code: 'OTHER_VERSION', message: /update it to the cluster/ })
 })
 
-t.test('a witness asks for no certificate of clients, and a token is for the one or the other', async (test) => {
+t.test('a witness requests no client certificate, and a token is for the one or the other', async (test) => {
   const { clientRequest: _none, ...ofWitness } = application
   const { pin, keys } = await readApplying(ofWitness)
   test.equal(keys, `${pin}.${pin}`)

@@ -13,7 +13,7 @@ t.test('an apply without changes makes no revision', async (test) => {
   test.same(machine.host.journal, [])
 })
 
-t.test('a comment and a force are checked', async (test) => {
+t.test('comment and force are checked', async (test) => {
   const { call } = await borrow()
   const long = await call('PUT', '/services/apply', { body: { comment: 'x'.repeat(1001) } })
   test.match(long.json, { code: 'INVALID_BODY', errors: [{ field: 'comment' }] })
@@ -23,7 +23,7 @@ t.test('a comment and a force are checked', async (test) => {
   })
 })
 
-t.test('confirmWithin: answered with the time until it is taken back, kept by a confirmation', async (test) => {
+t.test('confirmWithin: answered with the time until the revert, kept by a confirmation', async (test) => {
   const { call, revision } = await borrow()
   test.match((await call('PUT', '/services/apply/confirm')).json, { code: 'NOT_FOUND' })
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '127.0.0.1', port: 80 } })
@@ -44,7 +44,7 @@ t.test('confirmWithin: answered with the time until it is taken back, kept by a 
   test.equal((await call('PUT', '/services/apply')).status, 200)
 })
 
-t.test('what waits is told, and taken back by one call; its changes are pending again', async (test) => {
+t.test('a waiting apply is shown, and reverted by one call; its changes are pending again', async (test) => {
   const { call, node, revision } = await borrow()
   const state = async () => (await call('GET', '/services/apply')).json.data
   test.match(await state(), { state: 'idle', revision, confirmBy: null, nodes: [{ nodeId: node, state: 'idle' }] })
@@ -76,7 +76,7 @@ t.test('what waits is told, and taken back by one call; its changes are pending 
   test.match((await call('PUT', '/services/apply/confirm')).json, { code: 'NOT_FOUND' })
 })
 
-t.test('what two people edited is nobody’s own, and both are told', async (test) => {
+t.test('a record that two users edited belongs to neither alone, and both are named', async (test) => {
   const { call, anonymous, login, revision } = await borrow()
   const roles = (await call('GET', '/rbac/roles')).json.data
   const manager = roles.find(({ name }: { name: string }) => name === 'Manager').id
@@ -112,7 +112,7 @@ t.test('what two people edited is nobody’s own, and both are told', async (tes
   test.match(entry, { live: [{ resourceId: id, by: 'mgr@x.org, admin@localhost' }] })
 })
 
-t.test('a transaction is applied by itself', async (test) => {
+t.test('a transaction is applied alone', async (test) => {
   const { call, revision } = await borrow()
   const { id } = (await call('POST', '/transactions')).json.data
   const headers = { 'x-transaction-id': id }
@@ -143,7 +143,7 @@ t.test('confirmWithin and force are checked', async (test) => {
   }
 })
 
-t.test('an apply that was only recorded says so; one that had nothing to do on the machine does not', async (test) => {
+t.test('an apply that was only recorded says so; one without steps on the machine does not', async (test) => {
   const { call, node } = await borrow()
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '127.0.0.1', port: 80 } })
   const nothing = await call('PUT', `/${node}/services/apply`)
@@ -154,7 +154,7 @@ t.test('an apply that was only recorded says so; one that had nothing to do on t
   test.match(recorded, { status: 200, headers: { 'X-Dry-Run': 'true' }, json: { message: /only recorded/, data: [] } })
 })
 
-t.test('some of the changes go live, or one’s own; the rest stays pending', async (test) => {
+t.test('some changes go live, or one’s own; the rest stays pending', async (test) => {
   const { call, revision } = await borrow()
   const create = async (name: string) => {
     await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.9', port: 80 } })
@@ -181,7 +181,7 @@ t.test('some of the changes go live, or one’s own; the rest stays pending', as
   test.same(await pending(), [])
 })
 
-t.test('a forced restart of nothing is no revision', async (test) => {
+t.test('a forced restart without changes is no revision', async (test) => {
   const { call, machine, revision } = await borrow()
   machine.host.takeJournal()
   const { status, json } = await call('PUT', '/services/apply?force=restart', { body: { comment: 'again' } })
@@ -211,7 +211,7 @@ t.test('warnings are in pending, validate and apply; refuseWarnings changes noth
   test.same(machine.host.journal, [])
   test.match((await call('GET', '/services/pending')).json.data, { revision: revision + 1, count: 1 })
   const applied = await call('PUT', '/services/apply', { body: { comment: 'it is meant' } })
-  test.equal(applied.status, 200, 'the plain apply is not held up')
+  test.equal(applied.status, 200, 'a plain apply is not stopped')
   test.match(applied.json, { message: /1 warning/, data: { revision: revision + 2, warnings: [warning] } })
   await call('PUT', `/ipvsDirector/rips/${ripId}/online`)
   const back = await call('PUT', '/services/apply', { body: { refuseWarnings: true } })

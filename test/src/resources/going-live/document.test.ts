@@ -3,7 +3,7 @@ import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('sections and owners of a document are chosen, and names stand for ids', async (test) => {
+t.test('sections and owners of a document are chosen, and names are used for ids', async (test) => {
   const { call } = await borrow()
   const make = async (path: string, body: object) => (await call('POST', path, { body })).json.data.id
   await make('/ipvsDirector/rips', { name: 'b', ip: '192.0.2.1', port: 80, owner: 'team' })

@@ -10,7 +10,7 @@ const kind = (section: string) => {
   return found
 }
 
-t.test('each kind refers to those before it only', (test) => {
+t.test('each kind refers only to earlier ones', (test) => {
   const place = (section: string) => kinds.records.findIndex((one) => one.section === section)
   const backend = { reals: [{ ripId: 'a' }], healthCheck: { type: 'script', id: 'b' } }
   const frontend = { defaultBackendId: 'a', cipherListId: 'b', certificates: ['c'], backendId: 'd', groupId: 'e' }
@@ -24,7 +24,7 @@ t.test('each kind refers to those before it only', (test) => {
   test.end()
 })
 
-t.test('what goes without saying is not said', (test) => {
+t.test('implied values are left out', (test) => {
   const reals = kind('realServers')
   test.same(tidied(reals, { ip: 'a', port: null, weight: 100 }), { ip: 'a' })
   test.same(tidied(reals, { ip: 'a', state: 'online' }), { ip: 'a', state: 'online' }, 'it may be wanted')
@@ -37,7 +37,7 @@ t.test('what goes without saying is not said', (test) => {
   test.end()
 })
 
-t.test('a change sends what differs, what is left out as its default, and what the API always wants', (test) => {
+t.test('a change sends differences, defaults of omitted fields, and fields that the API requires', (test) => {
   const reals = kind('realServers')
   const [is, wanted] = [
     { ip: 'a', port: 80, weight: 5, state: 'drained' },

@@ -18,7 +18,7 @@ async function fixture() {
   return { ...made, addRip, addBackend, pending }
 }
 
-t.test('pending changes say what, who, when and at which cost, oldest first', async (test) => {
+t.test('pending changes have content, author, time and cost, oldest first', async (test) => {
   const { call, addRip, addBackend, pending, revision } = await fixture()
   const rip = await addRip('web')
   const backend = await addBackend('shop', [rip])
@@ -41,7 +41,7 @@ t.test('pending changes say what, who, when and at which cost, oldest first', as
   test.match((await pending()).changes[1], { op: 'delete', resourceId: backend, after: null })
 })
 
-t.test('one’s own changes are taken back, and it is told where those of others go along', async (test) => {
+t.test('one’s own changes are discarded, and affected changes of others are reported', async (test) => {
   const { appliance, call, login, addRip, pending } = await fixture()
   const roles = (await call('GET', '/rbac/roles')).json.data
   const { id: role } = roles.find(({ name }: { name: string }) => name === ADMINISTRATOR.name)
@@ -78,7 +78,7 @@ t.test('files and steps only with render=true, and reading them touches nothing'
   test.match(await pending('?render=true'), { count: 0, files: [], steps: [] })
 })
 
-t.test('one change can be taken back, unless others need it', async (test) => {
+t.test('one change can be discarded, unless others need it', async (test) => {
   const { call, addRip, addBackend, pending } = await fixture()
   const rip = await addRip('web')
   const backend = await addBackend('shop', [rip])
@@ -93,7 +93,7 @@ t.test('one change can be taken back, unless others need it', async (test) => {
   test.match((await call('DELETE', `/services/pending/${first.id}`)).json, { code: 'NOT_FOUND' })
 })
 
-t.test('validate answers what is pending, and changes nothing', async (test) => {
+t.test('validate checks the pending changes, and changes nothing', async (test) => {
   const { call, addRip, addBackend, pending, machine } = await fixture()
   await addBackend('shop', [await addRip('web')])
   const before = await pending()
@@ -107,7 +107,7 @@ t.test('validate answers what is pending, and changes nothing', async (test) => 
   test.same(await pending(), before)
 })
 
-t.test('a review shows the network as text, and what goes as well', async (test) => {
+t.test('a review shows the network as text, deletions included', async (test) => {
   const { call, pending, node } = await fixture()
   const group = { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 }
   const groupId = (await call('POST', '/ipgroups', { body: group })).json.data.id

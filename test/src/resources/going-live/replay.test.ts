@@ -7,7 +7,7 @@ type Named = Readonly<Record<string, Json>>
 
 const NAMES = ['alpha', 'beta', 'Gamma', 'delta "d"', 'ε', '__proto__', 'constructor', 'a.b/c']
 
-/** Records by some of the names, each with what `make` chooses of the names before it. */
+/** Records under some of the names, each made by `make` from the earlier names. */
 const named = (values: fc.Arbitrary<Json>): fc.Arbitrary<Named> =>
   fc
     .uniqueArray(fc.tuple(fc.constantFrom(...NAMES), values), { selector: ([name]) => name, maxLength: 4 })
@@ -76,7 +76,7 @@ const hasOwnPorts = ({ l7Frontends = {} }: { readonly l7Frontends?: Named }) => 
   return new Set(ports).size === ports.length
 }
 
-/** What leaving a field out means, which an export leaves out. */
+/** Defaults of omitted fields, which an export leaves out. */
 const DEFAULTS: Json = { weight: 100, enabled: true, reals: [], timeoutServer: 30 }
 const exportedAs = (document: Json): Json =>
   Object.fromEntries(
@@ -97,7 +97,7 @@ const exportedAs = (document: Json): Json =>
     ]),
   )
 
-t.test('random documents: what is applied is what is exported, and planning it again finds nothing', async (test) => {
+t.test('random documents: the export equals the applied one, and planning it again finds nothing', async (test) => {
   const { call } = await ownAppliance(test)
   const plan = async (document: Json) => {
     const { json } = await call('POST', '/config/plan', { body: { document, prune: true } })
@@ -119,7 +119,7 @@ t.test('random documents: what is applied is what is exported, and planning it a
       await apply(second)
       test.same(await exported('team'), exportedAs(second))
       test.same((await plan(second)).changes, [], 'nothing is left to do')
-      test.same(await exported('keeper'), keep, 'another owner has what it had')
+      test.same(await exported('keeper'), keep, 'another owner has its records unchanged')
     }),
     { numRuns: Number(process.env['FULCRUM_TEST_DOCUMENTS'] ?? 12) },
   )

@@ -5,7 +5,7 @@ import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('a login answers who it is, where, and what the installation may do', async (test) => {
+t.test('a login returns the user, the node, and the features of the installation', async (test) => {
   const { anonymous, node } = await borrow()
   const { json, text } = await anonymous('POST', '/token', { body: { ...ADMIN, email: 'ADMIN@localhost' } })
   test.match(json, { status: 'success', message: 'Login successful' })
@@ -25,7 +25,7 @@ t.test('a login answers who it is, where, and what the installation may do', asy
   test.notMatch(text, ADMIN.password)
 })
 
-t.test('a refresh is a new token of the same session; the old one stays good', async (test) => {
+t.test('a refresh is a new token of the same session; the old one stays valid', async (test) => {
   const { anonymous, login } = await borrow()
   const token = await login(ADMIN.email, ADMIN.password)
   const { json } = await anonymous('GET', '/token', { token })
@@ -37,7 +37,7 @@ t.test('a refresh is a new token of the same session; the old one stays good', a
   for (const bearer of [token, fresh]) test.equal((await anonymous('GET', '/token', { token: bearer })).status, 200)
 })
 
-t.test('a password of any characters logs in; one too long or empty is no password', async (test) => {
+t.test('a password of any characters logs in; one too long or empty is invalid', async (test) => {
   const { call, anonymous, login } = await borrow()
   const password = ' pä"ss\\wörd\n🚀 '
   const body = { email: 'u@localhost', firstname: 'A', lastname: 'B', password, disabled: false }
@@ -53,7 +53,7 @@ t.test('a password of any characters logs in; one too long or empty is no passwo
   }
 })
 
-t.test('ping and the confirmation page need no token, also with a bad one', async (test) => {
+t.test('ping and the confirmation page need no token, even with a bad one', async (test) => {
   const { anonymous } = await borrow()
   for (const token of [undefined, 'a.b.c']) {
     const sent = token === undefined ? {} : { token }
@@ -64,7 +64,7 @@ t.test('ping and the confirmation page need no token, also with a bad one', asyn
   }
 })
 
-t.test('login options promise nothing that is not there', async (test) => {
+t.test('login options only offer what exists', async (test) => {
   const { anonymous } = await borrow()
   const answer = await anonymous('POST', '/login/options', { body: { email: ADMIN.email } })
   test.same(answer.json.data, {
@@ -82,7 +82,7 @@ t.test('login options promise nothing that is not there', async (test) => {
   })
 })
 
-t.test('the cookie of the page brings a token to a page of this address, and nothing to anybody else', async (test) => {
+t.test('the cookie of the page yields a token to a page of this address, and to no other', async (test) => {
   const { anonymous, login } = await borrow()
   const token = await login(ADMIN.email, ADMIN.password)
   const own = { 'sec-fetch-site': 'same-origin' }
@@ -103,5 +103,5 @@ t.test('the cookie of the page brings a token to a page of this address, and not
   test.equal((await anonymous('GET', '/localUsers/me', { headers: { ...own, cookie } })).status, 401)
   const out = await anonymous('DELETE', '/token', { token, headers: own })
   test.match(String(out.headers['Set-Cookie']), /^__Host-fulcrum=;.*Max-Age=0$/)
-  test.equal(await resume(own), null, 'nor after a log-out')
+  test.equal(await resume(own), null, 'nor after a logout')
 })

@@ -27,7 +27,7 @@ async function fixture(test: Test) {
     const [cookie = ''] = (answer.headers['Set-Cookie'] ?? '').split(';')
     return { cookie, location: answer.headers['Location'] ?? '' }
   }
-  /** What a browser asks for that the provider has sent back. */
+  /** The request of a browser that the provider has redirected back. */
   const back = (location: string) => new URL(provider.authorize(location)).search
   const callback = (search: string, cookie: string) =>
     anonymous('GET', `/oidc/callback${search}`, { headers: { cookie: `other=1; ${cookie}` } })
@@ -54,7 +54,7 @@ t.test('through the provider, into a session', async (test) => {
   test.match(session.json.data, { user: { email: 'jane@example.org', name: 'Jane Doe' }, token: String, licence: {} })
   const { token } = session.json.data
   test.match((await anonymous('GET', '/localUsers/me/sessions', { token })).json.data, [{ via: 'oidc' }])
-  test.match((await redeem(codeOf(page.text))).json, { code: 'INVALID_CREDENTIALS' }, 'a code is good once')
+  test.match((await redeem(codeOf(page.text))).json, { code: 'INVALID_CREDENTIALS' }, 'a code is valid once')
   const entries = (await call('GET', '/audit?endpoint=oidc.token&limit=5')).json.data
   test.match(entries, [{ outcome: 'refused' }, { outcome: 'done', by: 'jane@example.org', via: 'oidc' }])
   const callbacks = (await call('GET', '/audit?endpoint=oidc.callback&limit=5')).json.data
@@ -62,7 +62,7 @@ t.test('through the provider, into a session', async (test) => {
   test.notOk('query' in callbacks[0], 'the code of the provider stays out of the audit log')
 })
 
-t.test('a code counts as long as the provider is set up that vouched for it', async (test) => {
+t.test('a code is valid as long as the provider that vouched for it is configured', async (test) => {
   const { finish, codeOf, redeem, put, call, janeId } = await fixture(test)
   const applied = async (wanted: object) => {
     await put(wanted)
@@ -79,7 +79,7 @@ t.test('a code counts as long as the provider is set up that vouched for it', as
   }
 })
 
-t.test('wrong state, and another browser: an answer counts where it was asked for', async (test) => {
+t.test('wrong state, and another browser: an answer is valid where it was requested', async (test) => {
   const { begin, back, callback } = await fixture(test)
   const { cookie, location } = await begin()
   const other = await begin()
@@ -94,7 +94,7 @@ t.test('wrong state, and another browser: an answer counts where it was asked fo
   test.equal((await callback(answer, cookie)).status, 200)
 })
 
-t.test('replay: an answer counts once, also at the same moment', async (test) => {
+t.test('replay: an answer is valid once, also at the same moment', async (test) => {
   const { begin, back, callback } = await fixture(test)
   const { cookie, location } = await begin()
   const answer = back(location)
@@ -118,7 +118,7 @@ t.test('unknown user, disabled user and unverified e-mail get no session', async
   test.match((await redeem(codeOf((await finish()).text))).json, { code: 'USER_DISABLED' })
 })
 
-t.test('a provider that is down, or lets nobody in, is told as a refusal', async (test) => {
+t.test('a provider that is down, or admits no user, becomes a refusal', async (test) => {
   const { begin, callback, anonymous, provider, put, call } = await fixture(test)
   const { cookie, location } = await begin()
   const state = new URL(location).searchParams.get('state')
@@ -132,7 +132,7 @@ t.test('a provider that is down, or lets nobody in, is told as a refusal', async
   test.match(answer.json, { code: 'INVALID_CREDENTIALS', message: /does not answer as it should/ })
 })
 
-t.test('a browser that is refused is sent to the page, with a word and nothing of what was sent', async (test) => {
+t.test('a refused browser is redirected to the page, with a word and nothing of the sent data', async (test) => {
   const { begin, back, anonymous, provider, put, call } = await fixture(test)
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   const browser = (path: string, cookie = '') => anonymous('GET', path, { headers: { accept, cookie } })
@@ -157,7 +157,7 @@ t.test('a browser that is refused is sent to the page, with a word and nothing o
   test.match([program.status, program.json], [401, { code: 'INVALID_CREDENTIALS' }], 'JSON for programs, as before')
 })
 
-t.test('enforced, only who breaks the glass logs in with a password; login options say so alike', async (test) => {
+t.test('enforced, only break-glass users log in with a password; login options treat all alike', async (test) => {
   const { put, call, anonymous, login, janeId, finish, codeOf, redeem } = await fixture(test)
   const options = async (email: string) => (await anonymous('POST', '/login/options', { body: { email } })).json.data
   test.match(await options(JANE.email), { loginType: 'password', oidcConfigured: true, oidcEnforced: false })
@@ -180,7 +180,7 @@ t.test('enforced, only who breaks the glass logs in with a password; login optio
   test.match(demoted.json, { code: 'IN_USE' })
 })
 
-t.test('what cannot work is refused by field, and without a set-up there is no such login', async (test) => {
+t.test('impossible settings are refused by field, and without a configuration there is no such login', async (test) => {
   const { call, anonymous } = await borrow()
   const put = async (body: object) => (await call('PUT', '/oidc/config', { body })).json.errors ?? []
   const fields = async (body: object) => (await put(body)).map(({ field }: { field: string }) => field)
@@ -202,11 +202,11 @@ t.test('what cannot work is refused by field, and without a set-up there is no s
   test.match((await call('GET', '/oidc/config')).json.data, { enabled: false, clientSecret: '', emailClaim: 'email' })
 })
 
-t.test('the secret is never answered, kept by ** or without a word, and not for another issuer', async (test) => {
+t.test('the secret is never returned, kept by ** or omission, and not for another issuer', async (test) => {
   const { call, put } = await fixture(test)
   const shown = await call('GET', '/oidc/config')
   test.match(shown.json.data, { clientSecret: '**', issuer: String })
-  test.equal((await put(shown.json.data)).status, 200, 'what was read can be sent back')
+  test.equal((await put(shown.json.data)).status, 200, 'the record as read can be sent back')
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
   test.match((await put({ issuer: 'https://idp.evil.test' })).json, { errors: [{ field: 'clientSecret' }] })
   const again = { issuer: 'https://idp.evil.test', clientSecret: '**' }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openedSession } from '../../../../src/resources/sign-in/opened-session.ts'
 
-t.test('a session is answered with who, where, and what is still to be done', async (test) => {
+t.test('a new session is answered with user, node, and the remaining steps', async (test) => {
   const data = {
     user: { id: 'u', email: 'a@b', name: 'A B' },
     token: 'jwt',
@@ -18,7 +18,7 @@ t.test('a session is answered with who, where, and what is still to be done', as
     applianceVersion: '1',
     licence: { licenceType: 'community' },
   })
-  test.same(noted, [data], 'the audit log tells it')
+  test.same(noted, [data], 'it is in the audit log')
   test.notOk('mustEnrol' in openedSession(node, data))
   test.equal(openedSession(node, { ...data, mustEnrol: true }).mustEnrol, true)
 })

@@ -54,12 +54,12 @@ t.test('through the identity provider, into a session', async (test) => {
   test.match(session.json.data, { user: { email: 'jane@example.org', name: 'Jane Doe' }, token: String, licence: {} })
   const { token } = session.json.data
   test.match((await anonymous('GET', '/localUsers/me/sessions', { token })).json.data, [{ via: 'saml' }])
-  test.match((await redeem(codeOf(page.text))).json, { code: 'INVALID_CREDENTIALS' }, 'a code is good once')
+  test.match((await redeem(codeOf(page.text))).json, { code: 'INVALID_CREDENTIALS' }, 'a code is valid once')
   const entries = (await call('GET', '/audit?endpoint=saml.token&limit=5')).json.data
   test.match(entries, [{ outcome: 'refused' }, { outcome: 'done', by: 'jane@example.org', via: 'saml' }])
 })
 
-t.test('a code counts as long as the provider is set up that vouched for it', async (test) => {
+t.test('a code is valid as long as the provider that vouched for it is configured', async (test) => {
   const { finish, codeOf, redeem, put, call, janeId } = await fixture(test)
   const applied = async (wanted: object) => {
     await put(wanted)
@@ -76,7 +76,7 @@ t.test('a code counts as long as the provider is set up that vouched for it', as
   }
 })
 
-t.test('an answer counts once, in the browser that asked', async (test) => {
+t.test('an answer is valid once, in the browser that began the login', async (test) => {
   const { begin, post, provider } = await fixture(test)
   const { cookie, requestId } = await begin()
   const other = await begin()
@@ -92,7 +92,7 @@ t.test('an answer counts once, in the browser that asked', async (test) => {
   test.equal(answers.filter(({ status }) => status === 200).length, 1, 'also at the same moment')
 })
 
-t.test('whom nobody knows here, or who is disabled, gets no session', async (test) => {
+t.test('an unknown or disabled user gets no session', async (test) => {
   const { finish, codeOf, redeem, call, janeId } = await fixture(test)
   const stranger = await finish({ email: 'stranger@example.org' })
   test.match((await redeem(codeOf(stranger.text))).json, { code: 'INVALID_CREDENTIALS' })
@@ -102,7 +102,7 @@ t.test('whom nobody knows here, or who is disabled, gets no session', async (tes
   test.match((await finish({ audience: 'https://other.test' })).json, { code: 'INVALID_CREDENTIALS' })
 })
 
-t.test('enforced, only who breaks the glass logs in with a password; login options say so alike', async (test) => {
+t.test('enforced, only break-glass users log in with a password; login options treat all alike', async (test) => {
   const { put, call, anonymous, login } = await fixture(test)
   const options = async (email: string) => (await anonymous('POST', '/login/options', { body: { email } })).json.data
   test.match(await options(JANE.email), { loginType: 'password', samlConfigured: true, samlEnforced: false })
@@ -123,7 +123,7 @@ t.test('enforced, only who breaks the glass logs in with a password; login optio
   test.match((await call('DELETE', `/localUsers/users/${me.id}`)).json, { code: 'IN_USE' })
 })
 
-t.test('what cannot work is refused by field, and without a set-up there is no such login', async (test) => {
+t.test('impossible settings are refused by field, and without a configuration there is no such login', async (test) => {
   const { call, anonymous } = await borrow()
   const put = async (body: object) => (await call('PUT', '/saml/config', { body })).json.errors ?? []
   const fields = async (body: object) => (await put(body)).map(({ field }: { field: string }) => field)
@@ -170,7 +170,7 @@ t.test('a login of the admin page ends there, in the browser that began it', asy
     test.match([(await finished(site)).done.status], [200], `a page from elsewhere: ${site}`)
 })
 
-t.test('a browser that is refused is sent to the page, with a word and nothing of what was sent', async (test) => {
+t.test('a refused browser is redirected to the page, with a word and nothing of the sent data', async (test) => {
   const { begin, provider, anonymous, call } = await fixture(test)
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   const post = (SAMLResponse: string, cookie: string, want = accept) =>
@@ -181,10 +181,10 @@ t.test('a browser that is refused is sent to the page, with a word and nothing o
   test.match([wrong.status, wrong.headers['Location'], wrong.text], [303, refused, 'See Location'])
   test.match(wrong.headers, { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
   const right = provider.response({ inResponseTo: requestId })
-  test.equal((await post(right, '')).headers['Location'], refused, 'a browser that has begun nothing')
+  test.equal((await post(right, '')).headers['Location'], refused, 'a browser that has begun no login')
   test.match((await post(right, '', 'application/json')).json, { code: 'INVALID_CREDENTIALS' }, 'JSON for programs')
   test.match((await call('GET', '/audit?endpoint=saml.acs&limit=1')).json.data, [{ outcome: 'refused', status: 401 }])
-  test.equal((await post(right, cookie)).status, 200, 'what was refused has not ended the login')
+  test.equal((await post(right, cookie)).status, 200, 'the refused one has not ended the login')
   test.equal((await post(right, cookie)).headers['Location'], refused, 'used')
   await call('PUT', '/saml/config', { body: { enabled: false } })
   await call('PUT', '/services/apply')

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { doneLogin, sentAway } from '../../../../src/resources/sign-in/sso-page.ts'
 
-/** What browsers see of a login is tried in saml.test.ts and oidc.test.ts beside this. */
-t.test('the page names the endpoint that takes the code, and loads nothing', (test) => {
+/** saml.test.ts and oidc.test.ts beside this test the login as browsers see it. */
+t.test('the page names the endpoint that accepts the code, and loads nothing', (test) => {
   const page = JSON.stringify(doneLogin({ code: 'the-code', isForPage: false }, 'oidc'))
   test.match(page, /the-code/)
   test.match(page, /POST \/api\/v1\/oidc\/token/)
