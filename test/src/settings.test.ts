@@ -18,12 +18,12 @@ t.test('defaults of the two profiles', async (test) => {
   test.match(appliance, { state: '/var/lib/fulcrum', listen: { host: '0.0.0.0', port: 9443 } })
 })
 
-t.test('figures without a token are at an address that somebody has chosen', async (test) => {
+t.test('metrics without a token are only on a chosen address', async (test) => {
   test.same(settings([], { FULCRUM_METRICS_LISTEN: '192.0.2.1:9405' }).metrics, { host: '192.0.2.1', port: 9405 })
   test.same(settings(['--metrics-listen', '[::1]:9405']).metrics, { host: '::1', port: 9405 })
 })
 
-t.test('an option wins over its environment variable', async (test) => {
+t.test('an option overrides its environment variable', async (test) => {
   const env = { FULCRUM_LISTEN: '127.0.0.1:1', FULCRUM_STATE: '/a', FULCRUM_DEMO: 'true', FULCRUM_HTTP: '[::1]:80' }
   test.match(settings([], env), { listen: { port: 1 }, state: '/a', demo: true, http: { host: '::1', port: 80 } })
   test.match(settings(['--listen', '127.0.0.1:2', '--state', '/b', '--no-demo'], env), {
@@ -33,7 +33,7 @@ t.test('an option wins over its environment variable', async (test) => {
   })
 })
 
-t.test('a HAProxy that goes on after a trial', async (test) => {
+t.test('a HAProxy that continues after a trial', async (test) => {
   test.equal(settings().keep, false)
   test.equal(settings(['--keep']).keep, true)
   test.equal(settings([], { FULCRUM_KEEP: 'true' }).keep, true)
@@ -48,7 +48,7 @@ t.test('a HAProxy to observe, without a demonstration', async (test) => {
   test.match(settings(['--observe', '/s', '--no-demo']), { demo: false })
 })
 
-t.test('what a launcher hands down, where there is one', async (test) => {
+t.test('descriptors from a launcher, where there is one', async (test) => {
   test.equal(settings().genetlink, undefined)
   test.match(settings().localSocket, /\/\.fulcrum\/api\.sock$/)
   const run = { RUNTIME_DIRECTORY: '/run/fulcrum' }
@@ -59,7 +59,7 @@ t.test('what a launcher hands down, where there is one', async (test) => {
   test.match(settings([], { NOTIFY_SOCKET: 'fd:3' }).notify, { NOTIFY_SOCKET: 'fd:3', WATCHDOG_USEC: undefined })
 })
 
-t.test('several nodes, and what one of them must not share with the others', async (test) => {
+t.test('several nodes, and settings that they must not share', async (test) => {
   test.equal(settings().nodes, undefined)
   test.equal(settings(['--nodes', '3']).nodes, 3)
   test.equal(settings([], { FULCRUM_NODES: '5' }).nodes, 5)
@@ -110,13 +110,13 @@ t.test('bad settings are refused with one line that names the option', async (te
 t.test('a password from the environment is never repeated', async (test) => {
   try {
     settings([], { FULCRUM_ADMIN_PASSWORD: 'pssst' })
-    test.fail('it was taken')
+    test.fail('it was accepted')
   } catch (error) {
     test.notMatch(String(error), /pssst/)
   }
 })
 
-t.test('how long the audit log keeps its entries', async (test) => {
+t.test('the retention of the audit log', async (test) => {
   const days = (argv: readonly string[], env = {}) => {
     const read = readSettings(argv, env)
     return read === 'help' || read.profile === 'witness' ? undefined : read.auditDays
@@ -129,7 +129,7 @@ t.test('how long the audit log keeps its entries', async (test) => {
   }
 })
 
-t.test('networks that alerts may be sent to although they are inward', async (test) => {
+t.test('inward networks that alerts may be sent to', async (test) => {
   const networks = (argv: readonly string[], env = {}) => {
     const read = readSettings(argv, env)
     return read === 'help' || read.profile === 'witness' ? undefined : read.alertsTo
@@ -147,7 +147,7 @@ t.test('threads in front', async (test) => {
     test.throws(() => threads([`--front-threads=${wrong}`]), /--front-threads .*: must be a whole number from 0 to 16/)
 })
 
-t.test('how much of access logs is kept', async (test) => {
+t.test('the limits of access logs', async (test) => {
   const kept = (argv: readonly string[], env = {}) => {
     const read = readSettings(argv, env)
     return read === 'help' || read.profile === 'witness' ? undefined : [read.logDays, read.logMegabytes]
@@ -158,7 +158,7 @@ t.test('how much of access logs is kept', async (test) => {
   test.throws(() => kept([], { FULCRUM_LOG_DAYS: '0' }), /--log-days 0: must be a whole number from 1 to 3650/)
 })
 
-t.test('a witness is where its nodes reach it, and has no API', async (test) => {
+t.test('a witness has its address for the nodes, and no API', async (test) => {
   const env = { FULCRUM_PROFILE: 'witness', FULCRUM_PEER: '192.0.2.9:9444', FULCRUM_LISTEN: '0.0.0.0:9443' }
   test.same(readSettings([], env), {
     profile: 'witness',

@@ -28,7 +28,7 @@ t.test('a static IP is created, listed and read; the ping check is on unless it 
   test.same((await call('GET', path)).json.data, [await read(id), await read(other)])
 })
 
-t.test('externalPingCheck is true unless told, and an edit keeps it', async (test) => {
+t.test('externalPingCheck is true by default, and an edit keeps it', async (test) => {
   const { created, read, call, path, group } = await fixture()
   const id = await created({ ip: '192.0.2.10', externalPingCheck: false })
   const answer = await call('PUT', `${path}/${id}`, { body: { groupId: group, ip: '192.0.2.12' } })
@@ -48,14 +48,14 @@ t.test('groupId and ip are required on create and edit', async (test) => {
   }
 })
 
-t.test('INVALID_BODY: an address outside its network, or one that nobody can have', async (test) => {
+t.test('INVALID_BODY: an address outside its network, or one that no host can have', async (test) => {
   const { create } = await fixture()
   for (const ip of ['198.51.100.1', '192.0.2.0', '192.0.2.255', '192.0.2.1', '2001:db8::1', 'x']) {
     test.match((await create({ ip })).json, { code: 'INVALID_BODY', errors: [{ field: 'ip' }] }, ip)
   }
 })
 
-t.test('in a group without a subnet every address of a machine may be', async (test) => {
+t.test('in a group without a subnet every host address is possible', async (test) => {
   const { call, path } = await fixture()
   const groupId = (await call('POST', '/ipgroups', { body: { name: 'loose' } })).json.data.id
   for (const ip of ['203.0.113.7', '2001:db8::7']) {
@@ -83,7 +83,7 @@ t.test('NAME_NOT_UNIQUE on field ip, however the address is written', async (tes
   test.match((await add('2001:db8:0:0::7')).json, { code: 'NAME_NOT_UNIQUE', errors: [{ field: 'ip' }] })
 })
 
-t.test('PUT: an address that something listens on stays: 409 IN_USE', async (test) => {
+t.test('PUT: an address in use stays: 409 IN_USE', async (test) => {
   const { created, call, path, group, read } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   await call('POST', '/layer7proxy/frontends', { body: frontend('192.0.2.10') })
@@ -151,7 +151,7 @@ t.test('apply: an address whose group has no interface is named; one in use does
   test.match(refused.text, id)
 })
 
-t.test('ping: the gateway of the group, or who is named, from the address', async (test) => {
+t.test('ping: the gateway of the group, or the named target, from the address', async (test) => {
   const { created, call, path, machine } = await fixture()
   const id = await created({ ip: '192.0.2.10' })
   const asked: string[] = []
@@ -173,7 +173,7 @@ t.test('ping: the gateway of the group, or who is named, from the address', asyn
     reason: null,
   })
   const named = await call('POST', `${path}/${id}/ping`, { body: { to: '198.51.100.9' } })
-  test.equal(named.status, 200, 'the test worked, the other machine did not')
+  test.equal(named.status, 200, 'the test worked, the other machine did not answer')
   test.match(named.json.data, { ok: false, received: 0, roundTripMs: null, reason: 'lost' })
   test.same(asked, ['192.0.2.10 192.0.2.1', '192.0.2.10 198.51.100.9'])
 })

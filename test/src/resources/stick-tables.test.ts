@@ -3,7 +3,7 @@ import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('the table of a frontend, and how it is cleared', async (test) => {
+t.test('the table of a frontend, and its clearing', async (test) => {
   const { call } = await borrow()
   const made = async (path: string, body: object) => (await call('POST', path, { body })).json.data.id
   const ripId = await made('/ipvsDirector/rips', { name: 'r', ip: '10.0.0.1', port: 80 })

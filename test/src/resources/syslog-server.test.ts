@@ -13,10 +13,10 @@ async function fixture() {
   return { call, read, write }
 }
 
-t.test('there is none until somebody names one, and none when the name is taken away', async (test) => {
+t.test('there is none until one is named, and none when the name is removed', async (test) => {
   const { read, write } = await fixture()
   test.same(await read(), NONE)
-  test.equal((await write(NONE)).status, 200, 'what was read is sent back')
+  test.equal((await write(NONE)).status, 200, 'the record as read is sent back')
   test.match((await write({ port: 514 })).json, { errors: [{ field: 'host', message: /is needed/ }] })
   test.equal((await write({ host: 'collector.test' })).status, 200)
   test.equal((await write({ port: 514, transport: 'tcp' })).status, 200)
@@ -25,7 +25,7 @@ t.test('there is none until somebody names one, and none when the name is taken 
   test.same(await read(), NONE)
 })
 
-t.test('what cannot be is refused, each field by its name', async (test) => {
+t.test('an invalid server is refused, each field by its name', async (test) => {
   const { call, read, write } = await fixture()
   const { pair } = certificateMaker(test)
   const leaf = pair({ name: 'leaf.test' })
@@ -49,7 +49,7 @@ t.test('what cannot be is refused, each field by its name', async (test) => {
   test.match(listed.usage, [{ service: 'layer7proxy', serviceId: null, serviceLabel: 'syslog' }])
 })
 
-t.test('a frontend that forwards needs a server, which is in use then', async (test) => {
+t.test('a frontend that forwards needs a server, which is then in use', async (test) => {
   const { call, read, write } = await fixture()
   const logs = { enabled: true, target: 'both', format: 'combined' }
   const frontend = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80', logs }

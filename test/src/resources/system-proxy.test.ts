@@ -17,7 +17,7 @@ async function fixture(test: Test) {
     return (await call('GET', path)).json.data
   }
   const read = async () => (await call('GET', path)).json.data
-  /** The credentials that would reach apt, decoded. */
+  /** Returns the decoded credentials that would reach apt. */
   const used = async () => {
     machine.host.takeJournal()
     test.equal((await call('PUT', '/services/apply')).status, 200)
@@ -29,7 +29,7 @@ async function fixture(test: Test) {
   return { call, put, read, stored, used }
 }
 
-t.test('nothing was chosen: no proxy', async (test) => {
+t.test('when unset: no proxy', async (test) => {
   const { read } = await fixture(test)
   test.same(await read(), EMPTY)
 })
@@ -46,11 +46,7 @@ t.test('rule 1: an omitted address keeps the stored one, null clears it', async 
   test.match(await stored({ enable: true }), { enable: true, address: ADDRESS })
   test.match(await stored({ enable: false, address: null }), { address: { value: null, port: null } })
   await stored({ enable: false, address: { value: '2001:db8::8', port: 1 } })
-  test.match(
-    await stored({ enable: false, address: { value: null, port: null } }),
-    EMPTY,
-    'as it is read, so it clears',
-  )
+  test.match(await stored({ enable: false, address: { value: null, port: null } }), EMPTY, 'null is read, and clears')
 })
 
 t.test('rule 1: an enabled proxy needs an address, sent or stored', async (test) => {
@@ -128,29 +124,26 @@ t.test('rule 3: ** is refused when none is stored', async (test) => {
   test.match(await put({ enable: false, password: '**' }), refused, 'nor when it was cleared')
 })
 
-t.test(
-  'rule 4: an omitted bypass list stays, an empty one or null clears it, one that is sent replaces it',
-  async (test) => {
-    const { stored } = await fixture(test)
-    const bypass = [
-      'localhost',
-      'example.test',
-      '.example.test',
-      '192.0.2.1',
-      '2001:db8::1',
-      '10.0.0.0/8',
-      '2001:db8::/32',
-    ]
-    for (const clearing of [[], null]) {
-      test.same((await stored({ enable: false, bypass })).bypass, bypass)
-      test.same((await stored({ enable: false })).bypass, bypass)
-      test.same((await stored({ enable: false, bypass: ['a.test'] })).bypass, ['a.test'])
-      test.same((await stored({ enable: false, bypass: clearing })).bypass, [])
-    }
-  },
-)
+t.test('rule 4: an omitted bypass list stays, an empty one or null clears it, a sent one replaces it', async (test) => {
+  const { stored } = await fixture(test)
+  const bypass = [
+    'localhost',
+    'example.test',
+    '.example.test',
+    '192.0.2.1',
+    '2001:db8::1',
+    '10.0.0.0/8',
+    '2001:db8::/32',
+  ]
+  for (const clearing of [[], null]) {
+    test.same((await stored({ enable: false, bypass })).bypass, bypass)
+    test.same((await stored({ enable: false })).bypass, bypass)
+    test.same((await stored({ enable: false, bypass: ['a.test'] })).bypass, ['a.test'])
+    test.same((await stored({ enable: false, bypass: clearing })).bypass, [])
+  }
+})
 
-t.test('rule 4: a port or a wildcard is rejected, and whatever is no host or network', async (test) => {
+t.test('rule 4: a port or a wildcard is rejected, and anything that is no host or network', async (test) => {
   const { put, read } = await fixture(test)
   const wrong = [
     'example.test:80',
@@ -172,7 +165,7 @@ t.test('rule 4: a port or a wildcard is rejected, and whatever is no host or net
   test.same(await read(), EMPTY)
 })
 
-t.test('every problem is told at once, each with its code', async (test) => {
+t.test('every problem is reported at once, each with its code', async (test) => {
   const { put } = await fixture(test)
   const answer = await put({ enable: true, password: '**', bypass: ['a:1', 'ok.test', '*'] })
   test.equal(answer.json.code, 'ADDRESS_REQUIRED')

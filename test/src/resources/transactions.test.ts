@@ -6,7 +6,7 @@ const borrow = sharedAppliance(t)
 
 const WEB = { name: 'web', ip: '127.0.0.1', port: 80 }
 
-t.test('a transaction: seen inside only, committed to the candidate, then applied', async (test) => {
+t.test('a transaction: visible inside only, committed to the candidate, then applied', async (test) => {
   const { call } = await borrow()
   test.same((await call('GET', '/transactions')).json.data, [])
   const begun = await call('POST', '/transactions')
@@ -19,13 +19,13 @@ t.test('a transaction: seen inside only, committed to the candidate, then applie
   test.equal((await call('GET', '/ipvsDirector/rips', { headers })).json.data.length, 1)
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
   await call('PUT', '/services/apply')
-  test.equal((await call('GET', '/services/pending')).json.data.revision, 1, 'an apply does not take it')
+  test.equal((await call('GET', '/services/pending')).json.data.revision, 1, 'an apply does not include it')
   test.match((await call('PUT', `/transactions/${id}/commit`)).json, { status: 'success', data: [] })
   test.match((await call('GET', '/services/pending')).json.data, { count: 1, changes: [{ by: ADMIN.email }] })
   test.same((await call('GET', '/transactions')).json.data, [])
 })
 
-t.test('a rollback forgets; the id is unknown afterwards', async (test) => {
+t.test('a rollback drops it; the id is unknown afterwards', async (test) => {
   const { call } = await borrow()
   const { id } = (await call('POST', '/transactions')).json.data
   const headers = { 'x-transaction-id': id }
@@ -38,35 +38,32 @@ t.test('a rollback forgets; the id is unknown afterwards', async (test) => {
   }
 })
 
-t.test(
-  'a rollback waits for the edits and the commit that are under way: none of them brings it back',
-  async (test) => {
-    const { call } = await borrow()
-    const begun = async () => String((await call('POST', '/transactions')).json.data.id)
-    const rolledBack = (id: string) => call('PUT', `/transactions/${id}/rollback`, { body: {} })
-    for (let n = 0; n < 5; n++) {
-      const id = await begun()
-      const headers = { 'x-transaction-id': id }
-      const edits = [1, 2, 3].map((at) =>
-        call('POST', '/ipvsDirector/rips', { body: { ...WEB, name: `${at}` }, headers }),
-      )
-      test.equal((await rolledBack(id)).status, 200)
-      await Promise.all(edits)
-      test.same((await call('GET', '/transactions')).json.data, [])
-    }
+t.test('a rollback waits for running edits and the commit: none of them brings it back', async (test) => {
+  const { call } = await borrow()
+  const begun = async () => String((await call('POST', '/transactions')).json.data.id)
+  const rolledBack = (id: string) => call('PUT', `/transactions/${id}/rollback`, { body: {} })
+  for (let n = 0; n < 5; n++) {
     const id = await begun()
-    await call('POST', '/ipvsDirector/rips', { body: WEB, headers: { 'x-transaction-id': id } })
-    const commit = call('PUT', `/transactions/${id}/commit`)
-    const [committed, back] = await Promise.all([commit, rolledBack(id)])
-    test.same(
-      [committed.status, back.status].toSorted((a, b) => a - b),
-      [200, 404],
-      'one of them, and the other says so',
+    const headers = { 'x-transaction-id': id }
+    const edits = [1, 2, 3].map((at) =>
+      call('POST', '/ipvsDirector/rips', { body: { ...WEB, name: `${at}` }, headers }),
     )
-    const { count } = (await call('GET', '/services/pending')).json.data
-    test.equal(count, committed.status === 200 ? 1 : 0)
-  },
-)
+    test.equal((await rolledBack(id)).status, 200)
+    await Promise.all(edits)
+    test.same((await call('GET', '/transactions')).json.data, [])
+  }
+  const id = await begun()
+  await call('POST', '/ipvsDirector/rips', { body: WEB, headers: { 'x-transaction-id': id } })
+  const commit = call('PUT', `/transactions/${id}/commit`)
+  const [committed, back] = await Promise.all([commit, rolledBack(id)])
+  test.same(
+    [committed.status, back.status].toSorted((a, b) => a - b),
+    [200, 404],
+    'one of them, and the other says so',
+  )
+  const { count } = (await call('GET', '/services/pending')).json.data
+  test.equal(count, committed.status === 200 ? 1 : 0)
+})
 
 t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (test) => {
   const { call } = await borrow()
@@ -77,7 +74,7 @@ t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (te
 })
 
 t.test(
-  'TRANSACTION_OPEN: review, apply, confirm, validate and discard are about pending changes, never inside one',
+  'TRANSACTION_OPEN: review, apply, confirm, validate and discard concern pending changes, never inside one',
   async (test) => {
     const { call, node, revision } = await borrow()
     await call('POST', '/ipvsDirector/rips', { body: WEB })
@@ -115,5 +112,5 @@ t.test('NOT_FOUND: a transaction that is not open, for reads as well', async (te
   ] as const) {
     test.match((await call(method, path, { headers })).json, { code: 'NOT_FOUND' }, `${method} ${path}`)
   }
-  test.equal((await call('GET', '/ping', { headers })).status, 200, 'what is public has no transactions')
+  test.equal((await call('GET', '/ping', { headers })).status, 200, 'public endpoints have no transactions')
 })

@@ -6,10 +6,10 @@ import { packed } from '../../system/apt-repository.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('a package larger than other bodies may be is taken, and answered by its name', async (test) => {
+t.test('a package larger than the limit of other bodies is accepted, and returned by name', async (test) => {
   const { call, node } = await borrow()
   const folder = temporaryFolder(test, 'package')
-  // Nothing that could be packed: the file is as large as its content.
+  // Incompressible: the file is as large as its content.
   const noise = Array.from({ length: 60_000 }, () => Math.random().toString(36)).join('')
   const file = await packed(folder, { name: 'large', version: '1', conffiles: { '/etc/large': noise } })
   const packages = readFileSync(file).toString('base64')

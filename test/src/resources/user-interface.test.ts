@@ -24,7 +24,7 @@ async function lentFixture(start: Omit<Machine, 'hasAddresses'> = {}) {
   return verbs(await borrow(), start)
 }
 
-/** A machine of one test, whose console changes as it is recorded. */
+/** A machine of one test, whose console changes as recorded. */
 async function ownFixture(test: Test, start: Machine = {}) {
   return verbs(await ownAppliance(test, start.hasAddresses ? { prepare: addAddresses } : {}), start)
 }
@@ -79,7 +79,7 @@ t.test('without a record: the settings of the machine as it was found', async (t
   test.strictSame(changes.at(-1).after, { id: node, apiPort: port, ipId: '', SSLCertificate: '' }, 'and is not stored')
 })
 
-t.test('what changes is named: the API by its port, sshd by what is sent of it', async (test) => {
+t.test('changes are named: the API by its port, sshd by its sent fields', async (test) => {
   const { put, call, read, machine } = await ownFixture(test, { ssh: { enabled: true, port: 22 } })
   const shown = async () => {
     const { changes, steps } = (await call('GET', '/services/pending?render=true')).json.data
@@ -93,7 +93,7 @@ t.test('what changes is named: the API by its port, sshd by what is sent of it',
   await put({ apiPort: first })
   test.strictSame(await shown(), ofApi)
   await put({ ...found, apiPort: next })
-  test.strictSame(await shown(), ofApi, 'what was read may be sent back')
+  test.strictSame(await shown(), ofApi, 'the record as read may be sent back')
   test.equal((await call('PUT', '/services/apply')).status, 200)
   test.strictSame(
     machine.host.takeJournal().filter((entry) => 'name' in entry && entry.name === 'ssh'),
@@ -106,12 +106,12 @@ t.test('what changes is named: the API by its port, sshd by what is sent of it',
   test.strictSame(await shown(), { effect: 'reload', services: ['ssh'], ssh: [true, 2222], saysSshd: true })
 })
 
-t.test('an sshd that runs goes on with the port that is sent', async (test) => {
+t.test('a running sshd continues on the port that is sent', async (test) => {
   const { put, pending, read } = await ownFixture(test, { ssh: { enabled: true, port: 22 } })
   await put({ apiPort: port, sshPort: 2222 })
   test.match((await pending()).changes.at(-1).after, { sshEnabled: true, sshPort: 2222 })
   await put({ apiPort: port, sshPort: 22 })
-  test.match(await read(), { sshEnabled: true, sshPort: 22 }, 'once it is said it is stored')
+  test.match(await read(), { sshEnabled: true, sshPort: 22 }, 'a sent field is stored')
 })
 
 t.test('without sshd: off, on its usual port', async (test) => {
@@ -149,7 +149,7 @@ t.test('ipId must be a static IP of this node', async (test) => {
   }
 })
 
-t.test('SSLCertificate must be a certificate, or empty for the own one', async (test) => {
+t.test('SSLCertificate must be a certificate, or empty for its own', async (test) => {
   const { put } = await lentFixture()
   test.match((await put({ apiPort: port, SSLCertificate: 'abc' })).json, {
     code: 'INVALID_BODY',
@@ -162,11 +162,7 @@ t.test('API and sshd do not share a port', async (test) => {
   const { put } = await lentFixture()
   test.strictSame(problems(await put({ apiPort: 22 })), ['apiPort INVALID_BODY'])
   test.strictSame(problems(await put({ apiPort: port, sshPort: port })), ['sshPort INVALID_BODY'])
-  test.strictSame(
-    problems(await put({ apiPort: 22, sshEnabled: false })),
-    ['apiPort INVALID_BODY'],
-    'it may run one day',
-  )
+  test.strictSame(problems(await put({ apiPort: 22, sshEnabled: false })), ['apiPort INVALID_BODY'], 'it may run later')
   test.equal((await put({ apiPort: 22, sshPort: 2222 })).status, 200)
 })
 
@@ -181,10 +177,10 @@ t.test('rule 2: console changes apply at once, the other fields wait for apply',
   test.strictSame(machine.host.takeJournal(), [], 'and nothing else has happened')
 })
 
-t.test('apply makes the settings of sshd real, and a change back is one more', async (test) => {
+t.test('apply makes the sshd settings real, and a change back is another change', async (test) => {
   const { put, call, machine, read } = await ownFixture(test)
   const reloads = () => machine.host.takeJournal().filter((entry) => entry.verb === 'unit' && entry.name === 'ssh')
-  // The API listens there in earnest.
+  // The API really listens there.
   const [listening, next] = [await freePort(), await freePort()]
   await put({ apiPort: listening, sshPort: 2222 })
   const { changes } = (await call('GET', '/services/pending')).json.data
@@ -195,7 +191,7 @@ t.test('apply makes the settings of sshd real, and a change back is one more', a
   test.match(await machine.host.readFile('/etc/ssh/sshd_config.d/fulcrum.conf'), /^Port 2222$/m)
   await put({ apiPort: next })
   test.equal((await call('PUT', '/services/apply')).status, 200)
-  test.strictSame(reloads(), [], 'the port of the API is not sshd’s')
+  test.strictSame(reloads(), [], 'the port of the API does not concern sshd')
   test.match(await read(), { apiPort: next, sshPort: 2222 })
 })
 
@@ -252,7 +248,7 @@ t.test('rule 3: switching off removes the shell and sets a random password', asy
   test.strictSame(accounts(), [], 'off stays off')
 })
 
-t.test('rule 4 is told together with what else is wrong', async (test) => {
+t.test('rule 4 is reported together with all other problems', async (test) => {
   const { put, accounts } = await lentFixture({ isOn: false })
   const answer = await put({ apiPort: 0, consoleEnabled: true, consolePassword: 'Abcdefg1' })
   test.equal(answer.status, 422)
@@ -338,11 +334,11 @@ t.test('rule 7: console fields need the right to change the console', async (tes
     test.match(answer.json, { code: 'PERMISSION_DENIED', message: /system\/console/ })
   }
   test.strictSame(accounts(), [])
-  test.equal((await put('without', { apiPort: port, sshPort: 2222 })).status, 200, 'the other fields do not')
-  test.equal((await put('without', { apiPort: port, consoleEnabled: true })).status, 200, 'nor does what was read')
+  test.equal((await put('without', { apiPort: port, sshPort: 2222 })).status, 200, 'the other fields do not need it')
+  test.equal((await put('without', { apiPort: port, consoleEnabled: true })).status, 200, 'nor does the value as read')
   for (const consoleEnabled of [true, false]) {
     const guess = await put('blind', { apiPort: port, consoleEnabled })
-    test.equal(guess.status, 403, 'who may not read it cannot find out whether it is on')
+    test.equal(guess.status, 403, 'a user without the right to read it cannot find out whether it is on')
   }
   test.equal((await put('with', { apiPort: port, consolePassword: PASSWORD })).status, 200)
   const answer = await call('PUT', `/${node}/system/console`, { body: {} })
@@ -373,7 +369,7 @@ t.test('a console change that fails leaves nothing staged', async (test) => {
   test.not((await read()).apiPort, 8443)
 })
 
-t.test('in trial a console change is recorded only, and says so', async (test) => {
+t.test('in trial a console change is only recorded, and says so', async (test) => {
   const { put } = await ownFixture(test)
   const answer = await put({ apiPort: port, consoleEnabled: true, consolePassword: PASSWORD })
   test.equal(answer.headers['X-Dry-Run'], 'true')
@@ -381,10 +377,10 @@ t.test('in trial a console change is recorded only, and says so', async (test) =
   test.notOk('X-Dry-Run' in (await put({ apiPort: 8443 })).headers)
 })
 
-t.test('consoleEnabled is absent when the operating system does not say it', async (test) => {
+t.test('consoleEnabled is absent when the operating system does not report it', async (test) => {
   const { read, put, accounts } = await ownFixture(test, { isOn: undefined })
   test.notOk('consoleEnabled' in (await read()))
   test.match((await put({ apiPort: port, consoleEnabled: true })).json, { code: 'CONSOLE_PASSWORD_REQUIRED' })
   await put({ apiPort: port, consoleEnabled: false })
-  test.equal(accounts().length, 1, 'off is made sure of')
+  test.equal(accounts().length, 1, 'off is set again to be sure')
 })

@@ -16,13 +16,13 @@ import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 const DAY_MS = 86_400_000
 const FROM_MS = Date.parse('2026-01-01T00:00:00Z')
-/** Good for so many days. */
+/** A certificate that is valid for so many days. */
 const lasting = (days: number) => {
   const [validFrom, validTo] = [new Date(FROM_MS).toISOString(), new Date(FROM_MS + days * DAY_MS).toISOString()]
   return { facts: { validFrom, validTo } } as Certificate
 }
 
-t.test('the thumbprint is that of RFC 7638; a key that cannot be read has none', async (test) => {
+t.test('the thumbprint is that of RFC 7638; an unreadable key has none', async (test) => {
   // The example of RFC 7638, section 3.1, has this thumbprint; its private half does not matter.
   const publicKey = `-----BEGIN PUBLIC KEY-----
 MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0vx7agoebGcQSuuPiLJX
@@ -39,7 +39,7 @@ gwIDAQAB
   test.equal(thumbprintOf(acmeAccount('c', { privateKey: 'none' })), undefined)
 })
 
-t.test('what is known of one order says nothing of another', async (test) => {
+t.test('the progress of one order says nothing about another', async (test) => {
   const account = acmeAccount('a')
   const of = digestOf(acmeOrder('o', 'a'), account)
   const progress = { of, orderUrl: 'https://ca.test/1' }
@@ -52,17 +52,17 @@ t.test('what is known of one order says nothing of another', async (test) => {
   test.same(Object.keys(progressOf(acmeOrder('o', 'a', { progress }), acmeAccount('a'))), ['of'], 'another key')
 })
 
-t.test('a certificate is renewed at two thirds of its life, and at once when nothing came yet', async (test) => {
+t.test('a certificate is renewed at two thirds of its lifetime, and ordered at once if there is none', async (test) => {
   const certificate = lasting(90)
   test.equal(renewalOf_ms(certificate), FROM_MS + 60 * DAY_MS)
   test.equal(nextTry_ms({ of: '' }, certificate, FROM_MS), 0)
   const issued = { of: '', issued: 'AA', issuedAt_ms: FROM_MS }
   test.equal(nextTry_ms(issued, certificate, FROM_MS + DAY_MS), FROM_MS + 60 * DAY_MS)
   test.equal(nextTry_ms({ ...issued, asked: true }, certificate, FROM_MS + DAY_MS), 0)
-  test.equal(nextTry_ms({ ...issued, orderUrl: 'x' }, certificate, FROM_MS + DAY_MS), 0, 'one is under way')
+  test.equal(nextTry_ms({ ...issued, orderUrl: 'x' }, certificate, FROM_MS + DAY_MS), 0, 'one is in progress')
 })
 
-t.test('a wrong clock neither holds an order up nor orders again and again', async (test) => {
+t.test('a wrong clock neither delays an order nor orders repeatedly', async (test) => {
   const certificate = lasting(90)
   const failed = { of: '', failures: 9, failedAt_ms: FROM_MS, wait_s: 86_400 }
   test.equal(nextTry_ms(failed, certificate, FROM_MS + 1), FROM_MS + DAY_MS)
@@ -71,10 +71,10 @@ t.test('a wrong clock neither holds an order up nor orders again and again', asy
   const fresh = { of: '', issued: 'AA', issuedAt_ms: now_ms }
   test.equal(nextTry_ms(fresh, certificate, now_ms), now_ms + DAY_MS, 'it was set forward: once a day')
   const short = { ...fresh, issuedAt_ms: FROM_MS }
-  test.equal(nextTry_ms(short, lasting(0.3), FROM_MS), Math.round(FROM_MS + 0.2 * DAY_MS), 'a short life is kept')
+  test.equal(nextTry_ms(short, lasting(0.3), FROM_MS), Math.round(FROM_MS + 0.2 * DAY_MS), 'a short lifetime counts')
 })
 
-t.test('waits double up to a day, and are no shorter than the CA says', async (test) => {
+t.test("waits double up to a day, and are no shorter than the CA's", async (test) => {
   test.same(
     [1, 2, 3, 4].map((failures) => waitAfter_s(failures)),
     [300, 600, 1_200, 2_400],
@@ -83,10 +83,10 @@ t.test('waits double up to a day, and are no shorter than the CA says', async (t
   test.equal(waitAfter_s(10_000), 86_400)
   test.equal(waitAfter_s(1, 3_600), 3_600)
   test.equal(waitAfter_s(5, 10), 4_800)
-  test.equal(waitAfter_s(1, 1e9), 8 * 86_400, 'a mistake of the CA is not for ever')
+  test.equal(waitAfter_s(1, 1e9), 8 * 86_400, 'a mistake of the CA does not last for ever')
 })
 
-t.test('directories are not where no CA may be', async (test) => {
+t.test('directories are refused at addresses without a CA', async (test) => {
   for (const host of ['169.254.169.254', '[fe80::1]', '0.0.0.0', '[::]', '224.0.0.1', '[fd00:ec2::254]', '0x7f.1'])
     test.match(whyRefused(`https://${host}/dir`, false), 'where no CA may be', host)
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '[::ffff:127.0.0.1]']) {
@@ -105,7 +105,7 @@ t.test('a root is a certificate of a CA', async (test) => {
   test.equal(whyNoRoot('nothing'), 'must be a certificate as PEM')
 })
 
-t.test('name servers are addresses, perhaps with a port', async (test) => {
+t.test('name servers are addresses, optionally with a port', async (test) => {
   for (const right of ['192.0.2.53', '192.0.2.53:5353', '2001:db8::53', '[2001:db8::53]', '[2001:db8::53]:65535'])
     test.ok(isNameServer(right), right)
   for (const wrong of [

@@ -7,17 +7,17 @@ import { ipGroup } from '../drivers/iproute2/network-records.ts'
 const address = (ip: string) => ({ id: ip, nodeId: 'n', groupId: 'g', ip, externalPingCheck: false })
 const listening = { l7Frontends: [frontend('f', null, { ip: '192.0.2.1' })] }
 
-t.test('a static IP that goes while a frontend listens on it is a problem of the frontend', async (test) => {
+t.test('a static IP that is removed while a frontend listens on it is a problem of the frontend', async (test) => {
   const before = viewOf({ ...listening, staticIps: [address('192.0.2.1'), address('192.0.2.2')] })
   const after = viewOf({ ...listening, staticIps: [address('192.0.2.2')] })
   test.match(verifyAddresses(after, before), [{ section: 'l7Frontends', id: 'f', field: 'ip' }])
 })
 
-t.test('addresses that stay, that nobody listens on, or that were never ours are no problem', async (test) => {
+t.test('addresses that stay, are unused, or were never ours are no problem', async (test) => {
   const ours = viewOf({ ...listening, staticIps: [address('192.0.2.1')] })
   test.same(verifyAddresses(ours, ours), [])
   test.same(verifyAddresses(viewOf(listening), viewOf(listening)), [])
-  test.same(verifyAddresses(viewOf({}), ours), [], 'the frontend goes with it')
+  test.same(verifyAddresses(viewOf({}), ours), [], 'the frontend is removed with it')
 })
 
 t.test('an address is the same however it is written', async (test) => {
@@ -32,7 +32,7 @@ t.test('an address is the same however it is written', async (test) => {
 const group = (interfaces: readonly string[]) =>
   ipGroup('g', { name: 'lan', assignedInterfaces: interfaces.map((interfaceId) => ({ nodeId: 'n', interfaceId })) })
 
-t.test('an IP group that loses its interface takes no address away that a frontend listens on', async (test) => {
+t.test('an IP group that loses its interface removes no address that a frontend listens on', async (test) => {
   const records = { ...listening, staticIps: [address('192.0.2.1'), address('192.0.2.2')] }
   const made = viewOf({ ...records, ipGroups: [group(['eth0'])] })
   const unmade = viewOf({ ...records, ipGroups: [group([])] })
@@ -42,11 +42,11 @@ t.test('an IP group that loses its interface takes no address away that a fronte
   const other = { ...group([]), assignedInterfaces: [{ nodeId: 'other', interfaceId: 'eth0' }] }
   test.equal(verifyAddresses(viewOf({ ...records, ipGroups: [other] }), made).length, 1, 'of another node')
   test.same(verifyAddresses(viewOf({ ...records, ipGroups: [group(['eth1'])] }), made), [], 'to another interface')
-  test.same(verifyAddresses(unmade, unmade), [], 'never made')
-  test.same(verifyAddresses(made, unmade), [], 'now made')
+  test.same(verifyAddresses(unmade, unmade), [], 'never added')
+  test.same(verifyAddresses(made, unmade), [], 'added now')
 })
 
-t.test('an IP group that loses its interface takes no address away that the API listens on', async (test) => {
+t.test('an IP group that loses its interface removes no address that the API listens on', async (test) => {
   const settings = { id: 'n', apiPort: 9443, ipId: '192.0.2.2', SSLCertificate: '', sshPort: 22, sshEnabled: false }
   const records = { userInterfaces: [settings], staticIps: [address('192.0.2.2')] }
   const made = viewOf({ ...records, ipGroups: [group(['eth0'])] })
@@ -57,7 +57,7 @@ t.test('an IP group that loses its interface takes no address away that the API 
   test.same(verifyAddresses(viewOf({ ...unmade, userInterfaces: [{ ...settings, ipId: '' }] }), made), [], 'no longer')
 })
 
-t.test('an address that moves to an IP group without an interface is taken away', async (test) => {
+t.test('an address that moves to an IP group without an interface is removed', async (test) => {
   const loose = { ...group([]), id: 'h', name: 'loose' }
   const ipGroups = [group(['eth0']), loose]
   const before = viewOf({ ...listening, ipGroups, staticIps: [address('192.0.2.1')] })
@@ -65,7 +65,7 @@ t.test('an address that moves to an IP group without an interface is taken away'
   test.match(verifyAddresses(after, before), [{ message: /IP group loose has no interface/ }])
 })
 
-t.test('a floating IP may be disabled under a frontend, but not go', async (test) => {
+t.test('a floating IP may be disabled under a frontend, but not removed', async (test) => {
   const floating = (enabled: boolean) => [{ id: '1', groupId: 'g', ip: '192.0.2.1', enabled }]
   const before = viewOf({ ...listening, floatingIps: floating(true) })
   test.same(verifyAddresses(viewOf({ ...listening, floatingIps: floating(false) }), before), [])

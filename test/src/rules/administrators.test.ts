@@ -17,7 +17,7 @@ async function problems(test: Test, work: (draft: Draft) => void) {
   return verifyAdministrators(configView(store.candidate), ROLE)
 }
 
-t.test('an enabled user with the role is enough, wherever it stands', async (test) => {
+t.test('an enabled user with the role suffices, in any position', async (test) => {
   const found = await problems(test, (draft) => {
     draft.section('users').create(user('a'))
     draft.section('users').create(user('b', { disabled: true, roles: [ROLE] }))
@@ -26,7 +26,7 @@ t.test('an enabled user with the role is enough, wherever it stands', async (tes
   test.same(found, [])
 })
 
-t.test('so is a member of a group with the role', async (test) => {
+t.test('so does a member of a group with the role', async (test) => {
   const found = await problems(test, (draft) => {
     draft.section('groups').create({ id: 'g', name: 'g', roles: ['other'] })
     draft.section('groups').create({ id: 'h', name: 'h', roles: [ROLE] })
@@ -35,7 +35,7 @@ t.test('so is a member of a group with the role', async (test) => {
   test.same(found, [])
 })
 
-t.test('nobody, only disabled users, or a group without members: a problem that names the role', async (test) => {
+t.test('no user, only disabled users, or a group without members: a problem that names the role', async (test) => {
   const candidates: readonly ((draft: Draft) => void)[] = [
     () => undefined,
     (draft) => draft.section('users').create(user('a', { roles: ['other'] })),
@@ -51,7 +51,7 @@ t.test('nobody, only disabled users, or a group without members: a problem that 
   }
 })
 
-t.test('a record with the id of the Administrator role that is no default role makes nobody one', async (test) => {
+t.test('a record with the id of the Administrator role, but no default role, makes no administrator', async (test) => {
   const view = (builtin: boolean) =>
     viewOf({
       users: [user('u', { roles: ['admin'] })],
@@ -71,7 +71,7 @@ t.test('an edit that leaves no administrator is refused, unless there was none b
   test.doesNotThrow(() => refuseLastAdministrator(lacking, having, ROLE))
 })
 
-t.test('who may log in with a password while single sign-on is enforced stays an administrator', async (test) => {
+t.test('with enforced single sign-on, a break-glass user remains an administrator', async (test) => {
   const saml = {
     id: 'cluster',
     enabled: true,

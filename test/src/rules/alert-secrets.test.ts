@@ -11,15 +11,15 @@ const merged = (sent: SentTarget, stored: typeof STORED | typeof MAIL = STORED) 
   return problems.length > 0 ? problems.map(({ field, code }) => `${field} ${code}`) : target
 }
 
-t.test('secrets are never shown, and neither is what is behind the host of a webhook', (test) => {
+t.test('secrets are never shown, and neither is the part of a webhook after the host', (test) => {
   const shown = shownTarget({ id: 'i', ...STORED })
   test.match(shown, { url: 'https://chat.test/**', secret: '**', headers: [{ name: 'X-Key', value: '**' }] })
   test.notMatch(JSON.stringify(shown), /a-secret-of-ours|signs|opens/)
-  test.same(merged(Object(shown)), { id: 'i', ...STORED }, 'sent back, it is as it was')
+  test.same(merged(Object(shown)), { id: 'i', ...STORED }, 'sent back, it is unchanged')
   test.end()
 })
 
-t.test('what is left out or ** stays, what is null goes', (test) => {
+t.test('an omitted field or ** stays, null clears', (test) => {
   test.same(merged({ name: 'x' }), { ...STORED, name: 'x' })
   test.same(merged({ secret: '**' }), STORED)
   const { secret: _secret, ...without } = STORED
@@ -44,14 +44,14 @@ t.test('what is left out or ** stays, what is null goes', (test) => {
   test.end()
 })
 
-t.test('what is not stored cannot be kept', (test) => {
+t.test('a secret that is not stored cannot be kept', (test) => {
   test.same(merged({ secret: '**' }, MAIL), ['secret PASSWORD_NOT_STORED'])
   test.same(merged({ headers: [{ name: 'Other', value: '**' }] }), ['headers.0.value PASSWORD_NOT_STORED'])
   test.match(merged({ url: 'https://other.test/**' }), ['url PASSWORD_NOT_STORED', /secret/, /headers/])
   test.end()
 })
 
-t.test('secrets are for the place that they were given for', (test) => {
+t.test('secrets belong to the address for which they were given', (test) => {
   test.same(merged({ host: 'evil.test' }, MAIL), ['password INVALID_BODY'])
   test.same(merged({ host: 'evil.test', password: '**' }, MAIL), ['password INVALID_BODY'])
   test.match(merged({ host: 'evil.test', password: 'another' }, MAIL), { host: 'evil.test', password: 'another' })
@@ -64,7 +64,7 @@ t.test('secrets are for the place that they were given for', (test) => {
   test.end()
 })
 
-t.test('a target stays what it is', (test) => {
+t.test('a target keeps its type', (test) => {
   test.same(merged({ type: 'mail' }), ['type INVALID_BODY'])
   test.end()
 })

@@ -43,7 +43,7 @@ t.test('without TLS nothing is checked, and no password is sent', (test) => {
   test.end()
 })
 
-t.test('SNMP of each version has its own proof of who sends', (test) => {
+t.test('SNMP of each version authenticates its sender differently', (test) => {
   const snmp = { type: 'snmp', host: '192.0.2.1' } as const
   test.match(target(snmp), [/^username is required for version 3/, /^authPassphrase is required/])
   test.match(target({ ...snmp, username: 'u', authPassphrase: 'short' }), [/^authPassphrase is too short/])
@@ -55,7 +55,7 @@ t.test('SNMP of each version has its own proof of who sends', (test) => {
   test.end()
 })
 
-t.test('headers of a webhook are none that say where it ends or who signs it', (test) => {
+t.test('headers of a webhook may not concern its end or its signature', (test) => {
   const headers = [
     { name: 'Content-Length', value: '1' },
     { name: 'webhook-id', value: '1' },
@@ -72,7 +72,7 @@ t.test('headers of a webhook are none that say where it ends or who signs it', (
   test.end()
 })
 
-t.test('a condition has the fields of its type, and a threshold a figure that there is', (test) => {
+t.test('a condition has the fields of its type, and a threshold an existing figure', (test) => {
   test.match(rule({ type: 'threshold' }), [/^when.object is required/, /^when.metric/, /^when.value/])
   const threshold = { type: 'threshold', object: 'frontend', value: 1 } as const
   test.same(rule({ ...threshold, metric: 'currentSessions' }), [])
@@ -86,7 +86,7 @@ t.test('a condition has the fields of its type, and a threshold a figure that th
   test.match(
     rule({ ...threshold, object: 'backend', layer: 4, metric: 'realsTotal' }),
     [/^when.metric/],
-    'what is configured',
+    'the configured ones',
   )
   test.match(rule({ type: 'disk', value: 100 }), [/^when.value/])
   test.match(rule({ type: 'certificateEnd', value: 0 }), [/^when.value/])
@@ -97,7 +97,7 @@ t.test('a condition has the fields of its type, and a threshold a figure that th
   test.end()
 })
 
-t.test('what a backup holds is held against the same rules', (test) => {
+t.test('a backup is checked against the same rules', (test) => {
   const { url: _, ...unplaced } = chat()
   const view = viewOf({ alertTargets: [unplaced], alertRules: [alertRule({ type: 'disk', value: 500 })] })
   test.match(
@@ -110,7 +110,7 @@ t.test('what a backup holds is held against the same rules', (test) => {
   test.end()
 })
 
-t.test('names are compared whole, without regard to case, and * is anything', (test) => {
+t.test('names are compared whole, regardless of case, and * matches anything', (test) => {
   const fitting = [
     ['web1', 'WEB1'],
     ['web*', 'web'],
@@ -130,6 +130,6 @@ t.test('names are compared whole, without regard to case, and * is anything', (t
   for (const [pattern, name] of others) test.notOk(nameTest(pattern)(name), `${pattern} ${name}`)
   const began_ms = performance.now()
   test.notOk(nameTest('*a'.repeat(60))(`${'a'.repeat(120)}b`))
-  test.ok(performance.now() - began_ms < 1_000, 'no pattern takes long')
+  test.ok(performance.now() - began_ms < 1_000, 'no pattern is slow')
   test.end()
 })

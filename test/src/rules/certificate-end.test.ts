@@ -4,7 +4,7 @@ import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 const DAY_MS = 86_400_000
 
-t.test('an issuer that ends before the certificate is what counts, and a root is not', async (test) => {
+t.test('an issuer that expires before the certificate counts, and a root does not', async (test) => {
   const { pair, record } = certificateMaker(test)
   const root = pair({ name: 'Root', isCa: true, days: 2 })
   const issuer = pair({ name: 'Issuer', isCa: true, issuer: root, days: 5 })
@@ -16,5 +16,5 @@ t.test('an issuer that ends before the certificate is what counts, and a root is
   test.equal(inDays(issuer, root), 5)
   const damaged = record('d', leaf, issuer)
   const chain = damaged.chain.replaceAll(/(?<=CERTIFICATE-----\n)\w{8}/g, 'AAAAAAAA')
-  test.equal(endOf({ ...damaged, chain }).toISOString(), damaged.facts.validTo, 'what cannot be read is no end')
+  test.equal(endOf({ ...damaged, chain }).toISOString(), damaged.facts.validTo, 'an unreadable one has no expiry')
 })

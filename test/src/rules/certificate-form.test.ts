@@ -11,7 +11,7 @@ t.test('empty strings and empty arrays count as absent', async (test) => {
   ])
 })
 
-t.test('several forms are taken, and every field that is missing is named', async (test) => {
+t.test('several forms are accepted, and every missing field is named', async (test) => {
   const fields = (sent: Parameters<typeof formsOf>[0]) => {
     const forms = formsOf(sent)
     return 'problems' in forms ? forms.problems.map(({ field }) => `${field} is missing`) : forms.map(fieldOf)
@@ -24,7 +24,7 @@ t.test('several forms are taken, and every field that is missing is named', asyn
   test.same(fields({ otherCerts: ['o'] }), ['cert is missing', 'privateKey is missing'])
 })
 
-t.test('a form that holds another certificate is named by its field', async (test) => {
+t.test('a form with another certificate is named by its field', async (test) => {
   const parts = { form: 'parts', cert: 'c', privateKey: 'k', otherCerts: [] } as const
   test.match(otherCertificate([parts]), [{ field: 'cert', code: 'INVALID_BODY', message: /another certificate/ }])
 })

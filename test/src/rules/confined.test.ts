@@ -9,7 +9,7 @@ import { realServer } from '../../fixtures/config.ts'
 const named = (name: string, more: object = {}) => realServer('r1', { name, ...more })
 const like = (...names: string[]) => new Area('realServers', [{ names }])
 
-t.test('a star stands for any characters or none, whatever the case', async (test) => {
+t.test('a star stands for any characters or none, regardless of case', async (test) => {
   const inside: readonly (readonly [string, string])[] = [
     ['shop-*', 'shop-1'],
     ['shop-*', 'SHOP-'],
@@ -32,7 +32,7 @@ t.test('a star stands for any characters or none, whatever the case', async (tes
   for (const [pattern, name] of outside) test.notOk(like(pattern).has(named(name)), `${pattern} ${name}`)
 })
 
-t.test('a pattern means what the expression would mean', async () => {
+t.test('a pattern means the same as the expression', async () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 8 })
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', 'A'), minLength: 1, maxLength: 10 })
   fc.assert(
@@ -44,16 +44,16 @@ t.test('a pattern means what the expression would mean', async () => {
   )
 })
 
-t.test('all that one where says must be so, and one where of several', async (test) => {
+t.test('all conditions of one where must hold, and one of several where', async (test) => {
   const both = new Area('realServers', [{ names: ['shop-*'], owner: 'shop' }, { ids: ['r9'] }])
   test.ok(both.has(named('shop-1', { owner: 'shop' })))
   test.notOk(both.has(named('shop-1')))
   test.notOk(both.has(named('bank-1', { owner: 'shop' })))
   test.ok(both.has({ ...named('bank-1'), id: 'r9' }))
-  test.notOk(new Area('realServers', [{}]).has(named('shop-1')), 'nothing said is nothing granted')
+  test.notOk(new Area('realServers', [{}]).has(named('shop-1')), 'an empty one grants nothing')
 })
 
-t.test('a change is inside when its record is before and after it, and is there at all', async (test) => {
+t.test('a change is inside when its record is before and after it, and exists at all', async (test) => {
   const area = like('shop-*')
   const [shop, bank] = [named('shop-1'), named('bank-1')]
   const holds = (before: unknown, after: unknown) => area.holds({ section: 'realServers', before, after })
@@ -67,7 +67,7 @@ t.test('a change is inside when its record is before and after it, and is there 
   test.notOk(area.holds({ section: 'l7Backends', before: undefined, after: shop }), 'another kind')
 })
 
-t.test('endpoints of single records that have owners can be confined, and nothing else', async (test) => {
+t.test('endpoints of single records with owners can be confined, and nothing else', async (test) => {
   const owned = SECTION_NAMES.filter(isOwned)
   test.equal(owned.length, 10)
   const names = endpoints.map(({ name }) => name).filter((name) => confinable(name) !== undefined)

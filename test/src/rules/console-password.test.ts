@@ -15,7 +15,7 @@ t.test('8 to 128 characters', async (t) => {
   t.strictSame(passwordProblems('Gut-123'), [SHORT])
   t.strictSame(passwordProblems(`Gut-1${'a'.repeat(123)}`), [])
   t.strictSame(passwordProblems(`Gut-1${'a'.repeat(124)}`), [LONG])
-  t.strictSame(passwordProblems('Gut-1😀😀😀'), [], 'characters, not the units they are stored in')
+  t.strictSame(passwordProblems('Gut-1😀😀😀'), [], 'characters, not the units in which they are stored')
   t.strictSame(passwordProblems('Gut-1😀😀'), [SHORT])
 })
 

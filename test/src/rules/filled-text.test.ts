@@ -1,7 +1,7 @@
 import t from 'tap'
 import { partsOf, unknownIn } from '../../../src/rules/filled-text.ts'
 
-t.test('what a text is filled with', (test) => {
+t.test('the fields that fill a text', (test) => {
   test.same(partsOf('a {host}{header.X-A} {b} {'), [
     'a ',
     { of: 'host', name: '' },

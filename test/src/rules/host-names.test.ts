@@ -10,7 +10,7 @@ import { backend, l4Backend, realServer } from '../../fixtures/config.ts'
 
 const NAMED = realServer('r1', { ip: 'web.test' })
 
-t.test('a Layer 4 backend has no members with names', (t) => {
+t.test('a Layer 4 backend has no members with host names', (t) => {
   const backends = [l4Backend('b', ['r0', 'r1']), l4Backend('c', ['r0'])]
   t.match(hostNameProblems(NAMED, backends), [{ field: 'ip', message: /Layer 4 backend b/ }])
   t.equal(hostNameProblems(NAMED, backends).length, 1)
@@ -28,7 +28,7 @@ t.test('an address is not resolved', (t) => {
   t.end()
 })
 
-t.test('SRV records say ports, and are not for the C library', (t) => {
+t.test('SRV records contain ports, and are not for the C library', (t) => {
   const ip = '_http._tcp.svc.test'
   t.match(resolveProblems({ ip, resolve: 'start' }), [{ field: 'resolve', message: /^start is for host names/ }])
   t.same(resolveProblems({ ip, resolve: 'live' }), [])

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { L7Raw } from '../../../src/model/l7-raw.ts'
 import { rawFault } from '../../../src/rules/l7-raw.ts'
 
-t.test('a line stands where it was sent for', async (test) => {
+t.test('a line stays in the section for which it was sent', async (test) => {
   const leaves = (line: string) => !Value.Check(L7Raw.properties.global, [line]) || rawFault(line) !== undefined
   for (const line of ['nbthread 4', 'tune.ssl.cachesize 100', 'option http-buffer-request', 'no option dontlognull'])
     test.notOk(leaves(line), line)

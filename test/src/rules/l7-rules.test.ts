@@ -13,7 +13,7 @@ const condition = (type: Condition['type'], values: readonly string[], more: Par
   values: [...values],
   ...more,
 })
-/** Of a rule with this condition, without what stands before each. */
+/** Problems of a rule with this condition, without the prefix of each. */
 const about = (one: Condition, mode?: Mode) =>
   ofFrontend([{ when: { all: [one] }, do: DENY }], mode).map((text) => text.replace('rules.0.when.all.0.', ''))
 const doing = (action: Action, mode?: Mode) =>
@@ -106,7 +106,7 @@ t.test('actions', (test) => {
   test.end()
 })
 
-t.test('of responses only headers are changed, by what is known of them', (test) => {
+t.test('on responses only headers can be changed, depending on known data', (test) => {
   const status = condition('status', ['404', '500-599'])
   test.same(ofBackend([{ when: { any: [status] }, do: { type: 'setHeader', name: 'X', value: '{source}' } }]), [])
   test.match(ofBackend([{ do: DENY }]), [/deny is nothing that is done with responses/])
@@ -119,7 +119,7 @@ t.test('of responses only headers are changed, by what is known of them', (test)
   test.end()
 })
 
-t.test('a rule without a condition that ends the list takes every request', (test) => {
+t.test('a rule without a condition that ends the list applies to every request', (test) => {
   test.ok(takesAll({ do: DENY }))
   test.notOk(takesAll({ do: { type: 'limit', per: 'source', rate: 1 } }))
   test.notOk(takesAll({ when: { all: [condition('path', ['/'])] }, do: DENY }))

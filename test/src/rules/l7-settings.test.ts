@@ -13,7 +13,7 @@ const ofBackend = (more: Partial<Backend>) =>
     ({ field, message }) => `${field} ${message}`,
   )
 
-t.test('pages fit into what HAProxy sends, whatever they are written in', async (test) => {
+t.test("pages fit into HAProxy's buffer, in any script", async (test) => {
   const tooLong = 'é'.repeat(PAGE_BYTES_MAX / 2 + 1)
   const refused = [
     'errorPages.0.page has 15002 bytes in UTF-8, and HAProxy sends at most 15000 of its own',
@@ -38,7 +38,7 @@ t.test('a status has one page, and one without a body has none', async (test) =>
   test.same(ofFrontend({ rules: [{ do: respond }] }), [])
 })
 
-t.test('what is about HTTP needs mode http', async (test) => {
+t.test('HTTP settings need mode http', async (test) => {
   const answers = {
     errorPages: [{ status: 503 as const, page: '' }],
     maintenance: { enabled: true, status: 503, page: '' },
@@ -82,7 +82,7 @@ t.test('proxies are addresses and networks', async (test) => {
   ])
 })
 
-t.test('clients that have to show a certificate are known by authorities, and come by TLS', async (test) => {
+t.test('client certificates need authorities, and TLS', async (test) => {
   const maker = certificateMaker(test)
   const { cert: own, key } = maker.pair({ name: 'client' })
   const authority = maker.pair({ name: 'authority', isCa: true }).cert

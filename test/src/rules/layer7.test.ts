@@ -9,7 +9,7 @@ t.test('redirect and HSTS need mode http', async (test) => {
   test.same(fields({ mode: 'http', httpRedirectToHttps: true, hsts: true }), [])
 })
 
-t.test('a backend in itself: what needs mode http, who is in it twice, and what TLS to a server needs', (test) => {
+t.test('a backend in itself: fields that need mode http, duplicates, and requirements of TLS to servers', (test) => {
   const backend = { mode: 'http', persistence: { type: 'none' }, balance: 'roundrobin', reals: [] } as const
   const fields = (more: Partial<Parameters<typeof backendProblems>[0]>) =>
     backendProblems({ ...backend, reals: [], ...more }).map(({ field }) => field)

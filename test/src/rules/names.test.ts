@@ -17,7 +17,7 @@ t.test('two records of a section with one name are a problem of the second, howe
   }
 })
 
-t.test('a record is called by kind and name, with its id beside them', async (test) => {
+t.test('a record is identified by kind and name, with its id beside them', async (test) => {
   test.equal(nameRecord('l7Frontends', { id: 'f-1', name: 'web' }), 'Layer 7 frontend web (f-1)')
   test.equal(nameRecord('clocks', { id: 'node-1', name: 'node-1' }), 'clock node-1')
   const usage = [
@@ -27,7 +27,7 @@ t.test('a record is called by kind and name, with its id beside them', async (te
   test.equal(nameUsers(usage), 'user ann@corp.example (u), this')
 })
 
-t.test('long lists are looked through with pauses', async (test) => {
+t.test('long lists are checked with pauses', async (test) => {
   const view = viewOf({
     realServers: Array.from({ length: 1200 }, (_, at) => realServer(`r${at}`, { name: `n${at}` })),
   })

@@ -18,7 +18,7 @@ t.test('a group has a subnet when it has address and mask', async (test) => {
   test.same(subnetOf({ networkIp: '10.0.0.0', networkMask: 8 }), parseNetwork('10.0.0.0/8'))
 })
 
-t.test('a gateway is not judged against a subnet that is wrong itself', async (test) => {
+t.test('a gateway is not checked against an invalid subnet', async (test) => {
   const group = { networkIp: '10.0.0.1', networkMask: 24, gateway: '11.0.0.1', defaultGateway: false }
   test.same(groupProblems(group), [
     {
@@ -46,7 +46,7 @@ t.test('link-local and IPv4-mapped addresses are no static IPs, in any notation'
   for (const text of ['fec0::1', '::fffe:10.0.0.5', '2001:db8::ffff:a00:5']) test.same(addressProblems(text, bare), [])
 })
 
-t.test('a route is judged field by field', async (test) => {
+t.test('a route is checked field by field', async (test) => {
   const empty = { destination: '', source: '', viaIp: '', interface: '' }
   test.same(routeProblems({ ...empty, type: 'blackhole', destination: '10.0.0.0/8' }), [])
   test.same(
@@ -55,14 +55,14 @@ t.test('a route is judged field by field', async (test) => {
   )
 })
 
-t.test('an interface is found by id, by name, and by the subnet it has an address of', async (test) => {
+t.test('an interface is found by id, by name, and by a subnet in which it has an address', async (test) => {
   const found = await stillFacts().interfaces()
   test.same(
     [interfaceIdOf('eth0', found), interfaceIdOf(ETH1, found), interfaceIdOf('x', found)],
     [ETH0, ETH1, undefined],
   )
   test.same([interfaceIdOf({ name: 'eth0' }, found), interfaceIdOf({ name: ETH0 }, found)], [ETH0, undefined])
-  test.equal(interfaceIdOf({ name: ETH0 }, undefined), undefined, 'a name where nobody can look')
+  test.equal(interfaceIdOf({ name: ETH0 }, undefined), undefined, 'a name where interfaces are unknown')
   const inside = (text: string) => {
     const network = parseNetwork(text)
     return network === undefined ? undefined : interfaceIn(network, found)

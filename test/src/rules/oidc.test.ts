@@ -11,7 +11,7 @@ const STORED = {
   baseUrl: 'https://lb.test',
 }
 
-t.test('all problems are told at once', (test) => {
+t.test('all problems are reported at once', (test) => {
   const wrong = { issuer: 'x', baseUrl: 'x', scopes: [], caCertificate: 'x' }
   test.same(
     oidcProblems(wrong).map(({ field }) => field),
@@ -23,7 +23,7 @@ t.test('all problems are told at once', (test) => {
   test.end()
 })
 
-t.test('a secret goes to the issuer that gave it', (test) => {
+t.test('a secret is only sent to its issuer', (test) => {
   const secretOf = (sent: Parameters<typeof mergedOidc>[0]) => {
     const { settings, problems } = mergedOidc(sent, STORED)
     return problems.length === 0 ? settings.clientSecret : problems.map(({ field }) => field).join()

@@ -17,7 +17,7 @@ t.test('each entry is a host or bare domain, a leading-dot suffix, an address or
   }
 })
 
-t.test('a port or a wildcard is told as such', async (test) => {
+t.test('a port or a wildcard is reported as such', async (test) => {
   for (const [entry, says] of [
     ['example.test:8080', /port/],
     ['192.0.2.1:80', /port/],

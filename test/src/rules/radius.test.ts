@@ -5,7 +5,7 @@ const HOST = { host: 'radius.test', port: null, sharedSecret: 'own', priority: 1
 const STORED = { ...NO_RADIUS, sharedSecret: 'common', hosts: [HOST] }
 const fields = ({ problems }: ReturnType<typeof mergedConfig>) => problems.map(({ field, code }) => [field, code])
 
-t.test('omitted fields keep what is stored', async (test) => {
+t.test('omitted fields keep their stored values', async (test) => {
   test.same(mergedConfig({}, STORED), { settings: STORED, problems: [] })
   test.same(mergedConfig({ timeout: 9 }, STORED).settings, { ...STORED, timeout: 9 })
 })
@@ -44,7 +44,7 @@ t.test('the secret of a server: kept for the same host and port only', async (te
   )
 })
 
-t.test('what is enabled or tested needs a server, and a secret for each', async (test) => {
+t.test('an enabled or tested configuration needs a server, and a secret for each', async (test) => {
   test.same(fields(mergedConfig({ enabled: true }, NO_RADIUS)), [['hosts', 'INVALID_BODY']])
   test.same(fields(mergedConfig({}, NO_RADIUS, true)), [['hosts', 'INVALID_BODY']])
   const hosts = [{ host: 'a.test' }, { host: 'b.test', sharedSecret: 's' }]
@@ -54,7 +54,7 @@ t.test('what is enabled or tested needs a server, and a secret for each', async 
   test.same(fields(mergedConfig({ hosts }, NO_RADIUS)), [], 'not while it is off')
 })
 
-t.test('the same server twice, by whatever name of its port', async (test) => {
+t.test('the same server twice, with an explicit or implied port', async (test) => {
   const hosts = [{ host: 'a.test' }, { host: 'A.test', port: 1812 }, { host: 'a.test', port: 1 }]
   test.same(fields(mergedConfig({ hosts }, STORED)), [['hosts.1', 'INVALID_BODY']])
 })

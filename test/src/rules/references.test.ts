@@ -32,7 +32,7 @@ t.test('a whole configuration has no problems', async (test) => {
   test.same(verifyReferences(configView(store.candidate)), [])
 })
 
-t.test('every reference that points nowhere names its record and field', async (test) => {
+t.test('every dangling reference names its record and field', async (test) => {
   const found = await problems(test, [
     ['realServers', realServer('a')],
     ['l7Backends', backend('b', ['x', 'a', 'y'])],
@@ -66,7 +66,7 @@ t.test('an id of another section is no match', async (test) => {
   test.match(found, [{ section: 'l7Frontends', id: 'same', field: 'defaultBackendId' }])
 })
 
-t.test('long lists are looked through with pauses', (t) => {
+t.test('long lists are checked with pauses', (t) => {
   const ids = Array.from({ length: 1200 }, (_, at) => `r${at}`)
   const view = viewOf({ realServers: ids.slice(1).map((id) => realServer(id)), l7Backends: [backend('b', ids)] })
   const found = [...referencesInTurns(view)]
@@ -78,7 +78,7 @@ t.test('long lists are looked through with pauses', (t) => {
   t.end()
 })
 
-t.test('what led somewhere is looked up again when something is gone', (t) => {
+t.test('valid references are looked up again when a record is deleted', (t) => {
   const ids = Array.from({ length: 300 }, (_, at) => `r${at}`)
   const reals = ids.map((id) => realServer(id))
   const many = backend('b', ids)
@@ -92,12 +92,12 @@ t.test('what led somewhere is looked up again when something is gone', (t) => {
     t.strictSame(fields([]).length, 300)
     t.strictSame(fields(reals), [])
   }
-  t.strictSame(fields([...reals.slice(1), realServer('other')]), ['reals.0.ripId'], 'something else in its place')
+  t.strictSame(fields([...reals.slice(1), realServer('other')]), ['reals.0.ripId'], 'another record in its place')
   t.strictSame(fields(reals, [{ ...many, reals: [...many.reals, { ripId: 'none' }] }]), ['reals.300.ripId'])
   t.end()
 })
 
-t.test('lists that a view makes anew each time are not taken for each record', (t) => {
+t.test('lists that a view builds for each call are not built for each record', (t) => {
   const ids = Array.from({ length: 300 }, (_, at) => `r${at}`)
   const whole = viewOf({
     realServers: ids.map((id) => realServer(id)),

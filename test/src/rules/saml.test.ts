@@ -2,7 +2,7 @@ import t from 'tap'
 import { fieldProblems, missingFor } from '../../../src/rules/saml.ts'
 
 /** Every rule is tested through the API as well: test/src/resources/saml.test.ts. */
-t.test('a URL goes where browsers may be sent; a base URL is an origin', async (test) => {
+t.test('a URL is one to which browsers may be redirected; a base URL is an origin', async (test) => {
   const fields = (next: object) => fieldProblems(next).map(({ field }) => field)
   test.same(fields({ idpSsoUrl: 'https://idp.test/sso?x=1', baseUrl: 'https://lb.test:9443' }), [])
   test.same(fields({ idpSsoUrl: 'javascript:alert(1)' }), ['idpSsoUrl'])

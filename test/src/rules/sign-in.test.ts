@@ -15,7 +15,7 @@ const SAML = {
   breakGlassUserId: '',
 }
 
-t.test('what the endpoints would refuse does not come in with a backup either', async (test) => {
+t.test('values that the endpoints refuse are refused in a backup as well', async (test) => {
   test.same(verifySignIn(viewOf(EVERYTHING)), [])
   test.same(
     verifySignIn(viewOf({ samlConfigs: [SAML] })).map(({ section, field }) => `${section} ${field}`),

@@ -43,14 +43,14 @@ t.test('a walk meets every value once, in the order of the identifiers', async (
   )
 })
 
-t.test('wherever a walk begins, it goes on with what comes next', async (test) => {
+t.test('wherever a walk begins, it continues with the next value', async (test) => {
   const mib = new ColumnMib([column([1, 1], ['a', 'b', 'ba']), column([1, 3], ['c'])])
   const next = (oid: Oid) => mib.next(oid, false)?.oid.join('.')
   const [a, b] = ['a'.charCodeAt(0), 'b'.charCodeAt(0)]
   test.equal(next([]), '1.1.97')
   test.equal(next([1, 1]), '1.1.97')
   test.equal(next([1, 1, a]), '1.1.98')
-  test.equal(next([1, 1, a, 4_294_967_295]), '1.1.98', 'numbers that no text has')
+  test.equal(next([1, 1, a, 4_294_967_295]), '1.1.98', 'numbers that no text contains')
   test.equal(next([1, 1, b]), '1.1.98.97')
   test.equal(next([1, 1, b, a, 0]), '1.3.99')
   test.equal(next([1, 2, 7]), '1.3.99')
@@ -58,7 +58,7 @@ t.test('wherever a walk begins, it goes on with what comes next', async (test) =
   test.equal(next([2]), undefined)
 })
 
-t.test('what is not there is told apart: no such object, no such instance', async (test) => {
+t.test('missing values are distinguished: no such object, no such instance', async (test) => {
   const mib = new ColumnMib([column([1, 1], ['a', 'b'], ['b'])])
   test.equal(mib.get([1, 2, 97]), 'noSuchObject')
   test.equal(mib.get([1]), 'noSuchObject')
@@ -67,12 +67,12 @@ t.test('what is not there is told apart: no such object, no such instance', asyn
   test.equal(mib.get([1, 1, 99]), 'noSuchInstance')
 })
 
-t.test('an index of two texts counts the first', async (test) => {
+t.test('an index of two texts contains the length of the first', async (test) => {
   const keys = [countedKey('bb') + impliedKey('a'), countedKey('a') + impliedKey('zz')]
   const mib = new ColumnMib([column([1], keys)])
   test.same(mib.next([1], false)?.oid, [1, 1, ...numbersOf('a'), ...numbersOf('zz')])
 })
 
-t.test('rows whose name is longer than SNMP can tell are left out', async (test) => {
+t.test('rows whose name is too long for SNMP are left out', async (test) => {
   test.same(sortedRows([{ key: 'x'.repeat(127) }, { key: 'x'.repeat(128) }], [1]), [{ key: 'x'.repeat(127) }])
 })

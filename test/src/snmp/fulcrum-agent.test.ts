@@ -10,7 +10,7 @@ import { masterAgent } from './agentx/master-fixture.ts'
 
 const ON: SnmpSettings = { ...SNMP_OFF, enabledV3: true, serviceIpId: 'sip-1' }
 
-t.test('it serves while running has the agent on, and leaves when it is switched off', async (test) => {
+t.test('it serves while the agent is on in running, and stops when it is switched off', async (test) => {
   const master = await masterAgent(test)
   let settings: readonly SnmpSettings[] = []
   const figures = {

@@ -81,7 +81,7 @@ t.test('a walk shows the node, and each object with its name, state and figures'
   ])
 })
 
-t.test('while HAProxy is silent there are names and no figures, and nobody looks for them', async (test) => {
+t.test('while HAProxy is silent there are names and no figures, and no look-ups of them', async (test) => {
   const mib = fulcrumMib(source(false))
   reads = 0
   const met = walk(mib)
@@ -94,7 +94,7 @@ t.test('while HAProxy is silent there are names and no figures, and nobody looks
   test.ok(reads <= 10, `${reads} reads`)
 })
 
-t.test('the figures are those of the moment; rows are looked for again when there are others', async (test) => {
+t.test('the figures are the current ones; rows are looked up again when they change', async (test) => {
   let [version, scur] = [1, '3']
   const frontends = [{ id: 'f1', name: 'one' }]
   const changing = {
@@ -119,7 +119,7 @@ t.test('the figures are those of the moment; rows are looked for again when ther
   test.match(mib.get([...FULCRUM_OID, 1, 2, 1, 5, 102, 50]), { value: 4 })
 })
 
-t.test('every word of HAProxy is a state', async (test) => {
+t.test('every status word of HAProxy is a state', async (test) => {
   const states = {
     OPEN: 2,
     UP: 2,
@@ -140,12 +140,12 @@ t.test('every word of HAProxy is a state', async (test) => {
   test.equal(stateOf(undefined), 1)
 })
 
-t.test('a long name is cut where a character ends', async (test) => {
+t.test('a long name is truncated at the end of a character', async (test) => {
   const mib = fulcrumMib(source(true, namesOf([{ id: 'f', name: `${'x'.repeat(254)}ü` }], [])))
   test.match(mib.get([...FULCRUM_OID, 1, 2, 1, 2, 102]), { value: 'x'.repeat(254) })
 })
 
-t.test('the MIB file says the same: numbers of columns and states', async (test) => {
+t.test('the MIB file agrees: numbers of columns and states', async (test) => {
   const file = readFileSync(new URL('../../../docs/FULCRUM-MIB.txt', import.meta.url), 'utf8')
   test.match(file, /fulcrumMIB MODULE-IDENTITY[^]*::= \{ netSnmpPlaypen 70 \}/)
   for (const [name, number] of [

@@ -25,7 +25,7 @@ t.test('RFC 3414, A.5: keys of a new passphrase', async (test) => {
   test.equal(await keyOf('sha'), '78e2dcce79d59403b58c1bbaa5bff46391f1cd25')
 })
 
-t.test('a passphrase in UTF-8 and one whose length divides nothing have keys as well', async (test) => {
+t.test('a passphrase in UTF-8, and one whose length divides nothing, have keys as well', async (test) => {
   for (const passphrase of ['pässwörd ☃☃', 'x'.repeat(255), 'seven77']) {
     for (const algorithm of AUTH_ALGORITHMS) {
       const [one, again] = [await masterKey(algorithm, passphrase), await masterKey(algorithm, passphrase)]
@@ -35,7 +35,7 @@ t.test('a passphrase in UTF-8 and one whose length divides nothing have keys as 
   await test.rejects(masterKey('md5', ''))
 })
 
-t.test('keys of privacy are as long as their cipher wants them, for every hash', async (test) => {
+t.test('privacy keys have the length of their cipher, for every hash', async (test) => {
   for (const algorithm of AUTH_ALGORITHMS) {
     const localised = localisedKey(algorithm, await masterKey(algorithm, PASSPHRASE), ENGINE)
     for (const [privacy, length] of [
@@ -52,7 +52,7 @@ t.test('keys of privacy are as long as their cipher wants them, for every hash',
   }
 })
 
-t.test('engine ids are of RFC 3411 and never the same', async (test) => {
+t.test('engine ids follow RFC 3411 and never repeat', async (test) => {
   const ids = Array.from({ length: 100 }, newEngineId)
   test.equal(new Set(ids).size, 100)
   for (const id of ids) test.match(id, /^80001f8805[0-9a-f]{24}$/)

@@ -4,7 +4,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const IDP = {}
 
-t.test('a code is good once, for a minute', async (test) => {
+t.test('a code is valid once, for a minute', async (test) => {
   const clock = manualClock()
   const codes = new LoginCodes<string>(clock)
   const code = codes.keep('a', IDP)
@@ -17,7 +17,7 @@ t.test('a code is good once, for a minute', async (test) => {
   test.throws(() => codes.redeem(late, IDP), { code: 'INVALID_CREDENTIALS' })
 })
 
-t.test('the oldest makes room', async (test) => {
+t.test('the oldest is dropped', async (test) => {
   const codes = new LoginCodes<number>(manualClock(), 3)
   const [first = '', ...others] = [1, 2, 3, 4].map((value) => codes.keep(value, IDP))
   test.throws(() => codes.redeem(first, IDP), { code: 'INVALID_CREDENTIALS' })
@@ -27,7 +27,7 @@ t.test('the oldest makes room', async (test) => {
   )
 })
 
-t.test('a code of one login is good for that login only, and is used up by a try', async (test) => {
+t.test('a code of one login is valid for that login only, and is used up by an attempt', async (test) => {
   const codes = new LoginCodes<string>(manualClock())
   for (const wrong of ['', '_2', undefined]) {
     const code = codes.keep('a', IDP, '_1')
@@ -38,7 +38,7 @@ t.test('a code of one login is good for that login only, and is used up by a try
   test.equal(codes.redeem(codes.keep('a', IDP), IDP, '_1'), 'a', 'where it does not count')
 })
 
-t.test('a code of a provider that is another one by now is used up in vain', async (test) => {
+t.test('a code of a provider that was replaced is used up in vain', async (test) => {
   const codes = new LoginCodes<string>(manualClock())
   const code = codes.keep('a', IDP)
   for (const provider of [{ ...IDP }, IDP])

@@ -10,7 +10,7 @@ import { oidcProvider } from '../../simulators/oidc-provider.ts'
 /** Logins are tested through the API: test/src/resources/sign-in/oidc.test.ts. */
 const asking = { client: { address: '192.0.2.1' }, actor: { userId: '', email: '', sessionId: '' }, may: () => false }
 
-t.test('what the log says of a refused answer holds no secret of anybody', async (test) => {
+t.test('the log entry of a refused answer holds no secret', async (test) => {
   const provider = await oidcProvider(test)
   const lines: string[] = []
   const log = { ...silentLog, warn: (...said: unknown[]) => void lines.push(JSON.stringify(said)) }

@@ -5,7 +5,7 @@ import { forged, oidcProvider } from '../../simulators/oidc-provider.ts'
 const MARKS = { state: '_1', nonce: 'nonce-1', verifier: 'v'.repeat(43) }
 type Provider = Awaited<ReturnType<typeof oidcProvider>>
 
-/** Time of the wall goes on, as tokens are held against it; what is remembered lasts as long as the test says. */
+/** The wall clock advances, as tokens are checked against it; cached data last as long as the test says. */
 function movedClock() {
   let passed_ms = 0
   return { now_ms: () => Date.now(), monotonic_ms: () => passed_ms, pass: (ms: number) => (passed_ms += ms) }
@@ -20,18 +20,18 @@ async function fixture(test: Test, more: object = {}, alg?: Parameters<typeof oi
   return { ...provider, provider, clock, config, client, logIn }
 }
 
-/** Why something is refused: what the library says, and what the provider does. */
+/** Returns the reason of a refusal: the library's message, and the provider's action. */
 const saidBy = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'accepted',
     (error: unknown) => `${String(error)} ${String(Reflect.get(Object(error), 'error'))}`,
   )
 
-/** What the browser brings back. */
+/** Returns the parameters that the browser brings back. */
 const answerTo = async (client: OidcProvider, provider: Provider, marks = MARKS) =>
   new URL(provider.authorize(await client.loginUrl(marks))).searchParams
 
-t.test('a browser is sent with PKCE, state and nonce, and the answer is an e-mail', async (test) => {
+t.test('a browser is redirected with PKCE, state and nonce, and the answer is an e-mail', async (test) => {
   const { client, logIn, issuer, config, asked } = await fixture(test)
   const { href, searchParams } = new URL(await client.loginUrl(MARKS))
   test.ok(href.startsWith(`${issuer}/auth?`))
@@ -47,12 +47,12 @@ t.test('a browser is sent with PKCE, state and nonce, and the answer is an e-mai
   test.notMatch(href, MARKS.verifier)
   test.equal(await logIn(), 'jane@example.org')
   test.equal(await logIn(), 'jane@example.org')
-  test.equal(asked.filter((path) => path === '/keys').length, 1, 'keys are kept')
-  test.equal(asked.filter((path) => path.startsWith('/.well-known')).length, 1, 'and so is what it says of itself')
+  test.equal(asked.filter((path) => path === '/keys').length, 1, 'keys are cached')
+  test.equal(asked.filter((path) => path.startsWith('/.well-known')).length, 1, 'and so is its metadata')
 })
 
 for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA'] as const)
-  t.test(`${alg} counts, whatever the provider says it could do`, async (test) => {
+  t.test(`${alg} is accepted, whatever the provider claims to support`, async (test) => {
     const { logIn } = await fixture(test, {}, alg)
     test.equal(await logIn(), 'jane@example.org')
   })
@@ -105,7 +105,7 @@ for (const [title, token, reason] of [
     test.match(await saidBy(logIn()), reason)
   })
 
-t.test('refused: what the provider sends for another login, without a code, or from another issuer', async (test) => {
+t.test('refused: an answer to another login, without a code, or from another issuer', async (test) => {
   const { client, provider, told } = await fixture(test)
   const answer = await answerTo(client, provider)
   await test.rejects(client.loggedIn(answer, { ...MARKS, state: '_2' }), /state/)
@@ -141,13 +141,13 @@ t.test('a provider that is down is asked again when it may be back', async (test
   told.instead.set('/.well-known/openid-configuration', 'not JSON')
   await test.rejects(client.loginUrl(MARKS))
   await test.rejects(client.loginUrl(MARKS))
-  test.equal(asked.length, 1, 'those who come meanwhile are told the same')
+  test.equal(asked.length, 1, 'logins in between get the same reason')
   told.instead.clear()
   clock.pass(3_000)
   test.match(await client.loginUrl(MARKS), /code_challenge=/)
 })
 
-t.test('what it says of itself must be of this issuer, and lead to https', async (test) => {
+t.test('its metadata must be of this issuer, and refer to https', async (test) => {
   const of = async (metadata: object) => {
     const { client, told } = await fixture(test)
     told.metadata = metadata as typeof told.metadata

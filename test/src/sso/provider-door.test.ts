@@ -10,7 +10,7 @@ async function fixture(test: Test, more: object = {}) {
   return { ...provider, ask: doorTo(rules) }
 }
 
-t.test('an answer is a response as libraries want it', async (test) => {
+t.test('an answer is a response as libraries expect it', async (test) => {
   const { issuer, ask } = await fixture(test)
   const answer = await ask(`${issuer}/keys`, GET)
   test.equal(answer.status, 200)
@@ -19,7 +19,7 @@ t.test('an answer is a response as libraries want it', async (test) => {
   test.equal((await ask(`${issuer}/nothing`, GET)).status, 404)
 })
 
-t.test('a provider that is slow is given up', async (test) => {
+t.test('a slow provider is given up', async (test) => {
   const { issuer, ask, told } = await fixture(test, { within_ms: 200 })
   told.silent.add('/keys')
   await test.rejects(ask(`${issuer}/keys`, GET), /abort|no answer within 200 ms/i)
@@ -31,7 +31,7 @@ t.test('a provider that is down is an error', async (test) => {
   await test.rejects(ask(`${issuer}/keys`, GET), { code: 'ECONNREFUSED' })
 })
 
-t.test('nothing is asked without https, nor inside of this machine, nor with a certificate of others', async (test) => {
+t.test('no request without https, to this machine itself, or to a foreign certificate', async (test) => {
   const { issuer, ask, asked } = await fixture(test)
   await test.rejects(ask(issuer.replace('https', 'http'), GET), /without https/)
   const strict = await fixture(test, { allowsLoopback: false })

@@ -11,7 +11,7 @@ const flags = { id: 'cluster', enabled: true, enforced: false, breakGlassUserId:
 const idp = { idpEntityId: 'idp', idpSsoUrl: 'https://idp.test/sso', idpCertificates: ['pem'] }
 const config = { ...flags, ...idp, baseUrl: 'https://lb.test', emailAttribute: 'mail' }
 
-t.test('both sides are named by where they are reached', async (test) => {
+t.test('both sides are named by their addresses', async (test) => {
   test.same(partiesOf(config), {
     entityId: 'https://lb.test/api/v1/saml/metadata',
     acsUrl: `https://lb.test${ACS_PATH}`,
@@ -20,7 +20,7 @@ t.test('both sides are named by where they are reached', async (test) => {
   })
 })
 
-t.test('answers that anybody can make up do not fill the log', async (test) => {
+t.test('forged answers do not fill the log', async (test) => {
   const lines: unknown[] = []
   const logins = new SamlLogins({
     running: viewOf({ samlConfigs: [config] }),

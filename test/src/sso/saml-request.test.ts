@@ -10,7 +10,7 @@ const parts = {
   at: '2026-11-20T00:00:00.000Z',
 }
 
-t.test('a request says who asks, and where the answer goes; what is configured stays text', async (test) => {
+t.test('a request names its sender and the address for the answer; configured values stay text', async (test) => {
   const url = new URL(requestUrl(parts))
   test.equal(url.origin + url.pathname, 'https://idp.test/sso')
   test.equal(url.searchParams.get('tenant'), 'a')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Tickets } from '../../../src/sso/tickets.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('a ticket names its request until it is used, is too old, or was judged in vain too often', async (test) => {
+t.test('a ticket names its request until it is used, is too old, or failed too often', async (test) => {
   const clock = manualClock()
   const tickets = new Tickets(clock, 1000, 3)
   const { requestId, ticket } = tickets.issue()
@@ -22,7 +22,7 @@ t.test('a ticket names its request until it is used, is too old, or was judged i
   test.equal(tickets.requestOf(guessed.ticket), undefined)
 })
 
-t.test('what was not issued here is no ticket', async (test) => {
+t.test('anything not issued here is no ticket', async (test) => {
   const clock = manualClock()
   const tickets = new Tickets(clock, 1000, 3)
   const { ticket } = tickets.issue()
@@ -42,14 +42,14 @@ t.test('what was not issued here is no ticket', async (test) => {
   }
 })
 
-t.test('however many logins are begun, none makes another one invalid', async (test) => {
+t.test('however many logins are begun, none invalidates another one', async (test) => {
   const tickets = new Tickets(manualClock(), 1000, 3)
   const { requestId, ticket } = tickets.issue()
   for (let n = 0; n < 20_000; n += 1) tickets.issue()
   test.equal(tickets.requestOf(ticket), requestId)
 })
 
-t.test('a ticket says what has begun its login, also when it counts no more', async (test) => {
+t.test('a ticket says where its login began, also when it is no longer valid', async (test) => {
   const clock = manualClock()
   const tickets = new Tickets(clock, 1000, 3)
   const [page, program] = [tickets.issue(true), tickets.issue()]
@@ -59,5 +59,9 @@ t.test('a ticket says what has begun its login, also when it counts no more', as
   clock.advance(1000)
   test.equal(tickets.requestOf(page.ticket), undefined)
   test.match(tickets.issued(page.ticket), { requestId: page.requestId })
-  test.equal(tickets.issued(program.ticket.replace('.program.', '.page.')), undefined, 'nobody makes one of the other')
+  test.equal(
+    tickets.issued(program.ticket.replace('.program.', '.page.')),
+    undefined,
+    'one cannot be turned into the other',
+  )
 })

@@ -6,7 +6,7 @@ const answer = (size: number) => {
   return { whole, ofNow: whole }
 }
 
-t.test('bounded by bytes; the one asked longest ago goes first', async (t) => {
+t.test('limited in bytes; the least recently requested answer is dropped first', async (t) => {
   const cache = new AnswerCache()
   const size = HISTORY_CACHE_ENTRY_BYTES
   const room = HISTORY_CACHE_BYTES / size
@@ -23,7 +23,7 @@ t.test('bounded by bytes; the one asked longest ago goes first', async (t) => {
   t.strictSame([cache.size_bytes, cache.get('k0')], [0, undefined])
 })
 
-t.test('an answer is wanted when it is asked for again', (t) => {
+t.test('an answer is wanted when it is requested again', (t) => {
   const cache = new AnswerCache()
   t.strictSame([cache.wants('a'), cache.wants('b'), cache.wants('a'), cache.wants('a')], [false, false, true, false])
   for (let i = 0; i < 5_000; i++) cache.wants(`k${i}`)

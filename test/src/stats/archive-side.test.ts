@@ -18,7 +18,7 @@ class SomeSide extends ArchiveSide<undefined, object> {
   override interrupt(): void {}
 }
 
-t.test('nothing before the archive is open; then what it holds, up to the last tick', async (t) => {
+t.test('nothing before the archive is open; then its content, up to the last tick', async (t) => {
   const directory = temporaryFolder(t)
   const names = namesOf([{ id: 'f', name: 'f' }], [])
   const known: string[] = []

@@ -20,7 +20,7 @@ import type {
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { namesOf } from './names-fixture.ts'
 
-/** Notes what it is told, and has news for each thread that begins. */
+/** Records its messages, and has news for each thread that starts. */
 class Listener<Source, Tick> extends ArchiveSide<Source, Tick> {
   readonly heard: string[] = []
   #knows = false
@@ -49,7 +49,7 @@ class Listener<Source, Tick> extends ArchiveSide<Source, Tick> {
 const layer7Of = (t: Test) => new Listener<StatsSource, HaproxyTick>(t, { kind: 'stats-socket', path: '/nonexistent' })
 const layer4Of = (t: Test) => new Listener<IpvsSource, IpvsTick>(t, { kind: 'ipvs', fd: undefined })
 
-/** A thread that says what the test wants, and notes what it is told. */
+/** A thread that sends what the test wants, and records its messages. */
 class ScriptedThread extends EventEmitter implements ArchiveWorker {
   readonly told: string[] = []
   threadId = 1
@@ -70,7 +70,7 @@ class ScriptedThread extends EventEmitter implements ArchiveWorker {
   }
 }
 
-t.test('a thread that ends is started again, and the log says so', async (t) => {
+t.test('a thread that ends is restarted, and the log says so', async (t) => {
   const lines: string[] = []
   const layer7 = layer7Of(t)
   const workers: Worker[] = []
@@ -88,18 +88,18 @@ t.test('a thread that ends is started again, and the log says so', async (t) => 
   )
   t.strictSame(await archives.check(), [])
   await workers[0]?.terminate()
-  t.match(await archives.check(), [/just being started again/], 'nobody is there to answer')
+  t.match(await archives.check(), [/just being started again/], 'no thread can answer')
   const opened = () => layer7.heard.filter((type) => type === 'ready').length
   while (opened() < 2) await new Promise<void>((resolve) => (wake = resolve))
   t.strictSame(await archives.check(), [])
-  // A machine that stands still for seconds has something else to tell as well.
+  // A machine that stalls for seconds logs other lines as well.
   const begun = () => lines.filter((line) => line.includes('starting it again')).length
   t.equal(begun(), 1)
   await archives.close()
   t.equal(begun(), 1, 'a stop is no loss')
 })
 
-t.test('each layer hears of its own archive, and both of the thread', async (t) => {
+t.test('each layer learns of its own archive, and both of the thread', async (t) => {
   const [layer7, layer4, thread] = [layer7Of(t), layer4Of(t), new ScriptedThread()]
   let isOpen = false
   const opening = ArchiveThreadKeeper.open({ layer7, layer4 }, silentLog, systemClock, () => thread)

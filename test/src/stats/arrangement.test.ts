@@ -3,7 +3,7 @@ import { listOf, one, proxies, realsOf, servers } from '../../../src/stats/arran
 
 const backend = (id: string, name: string) => ({ id, name, reals: [{ ripId: 'r1', name: `"web" of ${id}` }] })
 
-t.test('who stands in an answer, under which labels, and where the archive keeps it', (t) => {
+t.test('the objects of an answer, their labels, and their keys in the archive', (t) => {
   t.strictSame(one('frontend', { id: 'fe', name: 'Shop' }), {
     shape: 'one',
     group: '',
@@ -36,7 +36,7 @@ t.test('who stands in an answer, under which labels, and where the archive keeps
   t.end()
 })
 
-t.test('several objects stand in a list that is named after their kind', async (t) => {
+t.test('several objects are in a list named after their kind', async (t) => {
   const [first, second] = [backend('b1', 'B1'), backend('b2', 'B2')]
   t.match(proxies('backend', [second, first]), {
     shape: 'listed',
@@ -54,7 +54,7 @@ t.test('several objects stand in a list that is named after their kind', async (
   t.equal(of.subjects.length, 2)
 })
 
-t.test('the archive knows an object by what HAProxy calls it, where that is not the id', (t) => {
+t.test("the archive identifies an object by HAProxy's name, where that is not the id", (t) => {
   const real = { ripId: 'r', name: 'web', called: 'web' }
   const group = { id: 'b', name: 'pool', called: 'pool', reals: [real] }
   t.match(one('backend', group).subjects, [

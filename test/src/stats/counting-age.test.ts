@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CountingAge } from '../../../src/stats/counting-age.ts'
 
-t.test('another layout is another process of HAProxy, whose totals began anew; so is a silence', (test) => {
+t.test('another layout is another process of HAProxy, whose totals restarted; so is a silence', (test) => {
   let now_ms = 0
   const counting = new CountingAge(() => now_ms)
   const ages = [1, 1, 1, 2, 2, -1, 2].map((layout) => {

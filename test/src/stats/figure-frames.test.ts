@@ -7,7 +7,7 @@ type Values = Readonly<Record<string, unknown>>
 
 const element = (kind: LiveElement['kind'], id: string): LiveElement => ({ id, kind, rowKey: id, head: ascii('') })
 
-/** Objects that are what they are told to be. */
+/** Objects with given values. */
 function fixture() {
   const state = { version: 1, problem: undefined as string | undefined, values: {} as Record<string, Values> }
   const source: FrameSource = {
@@ -40,7 +40,7 @@ function since(frames: FigureFrames, moment: number): unknown {
   return hasAny ? JSON.parse(out.take().toString()) : undefined
 }
 
-t.test('everything, then what has changed since any moment', async (test) => {
+t.test('everything, then the changes since any moment', async (test) => {
   const { state, source } = fixture()
   state.values = { f: { name: 'F', count: 1 }, r1: { backendId: 'b', up: true, count: 5 } }
   const frames = new FigureFrames(source, undefined)
@@ -66,7 +66,7 @@ t.test('everything, then what has changed since any moment', async (test) => {
   test.equal(since(frames, 4), undefined)
 })
 
-t.test('time that passes by itself is told when it begins anew', async (test) => {
+t.test('elapsed time is reported when it restarts', async (test) => {
   const { state, source } = fixture()
   const frames = new FigureFrames(source, undefined)
   const looked = (moment: number, lastChange: number | null) => {
@@ -82,7 +82,7 @@ t.test('time that passes by itself is told when it begins anew', async (test) =>
   test.same(looked(6, 9), { backends: [{ id: 'b', lastChange: 9 }] })
 })
 
-t.test('only what is wanted; all anew when the objects are others; problems', async (test) => {
+t.test('only the wanted ones; everything again when the objects change; problems', async (test) => {
   const { state, source } = fixture()
   state.problem = 'nobody answers'
   const frames = new FigureFrames(source, new Set(['r2', 'gone']))
@@ -96,7 +96,7 @@ t.test('only what is wanted; all anew when the objects are others; problems', as
   test.equal(frames.look(3), true)
 })
 
-t.test('objects that are as before are not written anew, and stand where they stood', async (test) => {
+t.test('unchanged objects are not written again, and stay in place', async (test) => {
   const { state, source } = fixture()
   let written = 0
   let changed: readonly string[] = []
@@ -152,5 +152,5 @@ t.test('objects that are as before are not written anew, and stand where they st
   })
   sequence += 2
   frames.look(6)
-  test.equal(written, 15, 'a second was missed: all are looked at')
+  test.equal(written, 15, 'a second was missed: all are checked')
 })

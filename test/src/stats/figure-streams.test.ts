@@ -73,15 +73,15 @@ const WHOLE = (count: number) => ({
   layer4: { problem: null },
 })
 
-t.test('all first, then what has changed, made once for all who follow the same', async (test) => {
+t.test('all first, then the changes, made once for all streams of the same objects', async (test) => {
   const { state, client, next, streams } = fixture()
   const [one, two, other] = [client([]), client([]), client(['g'])]
   test.match(one.told[0], /^retry: \d+\n\n$/)
   test.match(one.events(), [{ event: 'figures', data: WHOLE(0) }])
   state.looks = 0
   await next(0)
-  test.equal(state.looks, 3, 'two objects for those who follow everything, one for the other')
-  test.strictSame(one.events().slice(1), [{ ...one.events()[1], event: 'changed', data: {} }], 'they are as they were')
+  test.equal(state.looks, 3, 'two objects for streams of everything, one for the other')
+  test.strictSame(one.events().slice(1), [{ ...one.events()[1], event: 'changed', data: {} }], 'they are unchanged')
   await next(7)
   const changed = {
     layer7: {
@@ -98,7 +98,7 @@ t.test('all first, then what has changed, made once for all who follow the same'
   for (const { stop } of [one, two, other]) stop()
 })
 
-t.test('who is behind is told no more until it has taken all, and then what it has missed', async (test) => {
+t.test('a client that is behind gets nothing until it has read everything, and then what it missed', async (test) => {
   const { client, next } = fixture()
   const slow = client(['f'])
   slow.sink.isBehind = true
@@ -110,7 +110,7 @@ t.test('who is behind is told no more until it has taken all, and then what it h
   slow.stop()
 })
 
-t.test('who comes back with the id of its last event is told what has changed since', async (test) => {
+t.test('a client that comes back with the id of its last event gets the changes since then', async (test) => {
   const { client, next, state } = fixture()
   const first = client(['f'])
   await next(1)
@@ -127,20 +127,20 @@ t.test('who comes back with the id of its last event is told what has changed si
   test.equal(client(['f'], id).events()[0]?.event, 'figures')
 })
 
-t.test('different sets have a limit, those who follow the same have none here', async (test) => {
+t.test('different sets have a limit, streams of the same set have none here', async (test) => {
   const { client, streams } = fixture()
   for (let n = 0; n < 100; n++) client(['f'], '', 'one')
   test.equal(streams.sets, 1)
   for (let n = 1; n < 32; n++) client([`x${n}`], '', 'one')
   test.throws(() => streams.stream(['more'], '', 'one'), { code: 'TOO_MANY_AT_ONCE' })
-  test.doesNotThrow(() => streams.stream(['f'], '', 'one'), 'what it follows already')
+  test.doesNotThrow(() => streams.stream(['f'], '', 'one'), 'the set it already follows')
   const other = client(['more'], '', 'two')
   other.stop()
   other.stop()
   streams.close()
 })
 
-t.test('who follows one set after another and stays with none leaves few behind', (test) => {
+t.test('a client that changes its set repeatedly leaves few behind', (test) => {
   const { streams, client } = fixture()
   for (let at = 0; at < 1_000; at++) client([`id-${at}`]).stop()
   test.ok(streams.sets <= 256, `${streams.sets} sets`)

@@ -14,7 +14,7 @@ t.test('members of an object, whatever its texts hold', async (test) => {
   test.equal(new FlatMembers(Buffer.from('{}'), 0).next(), false)
 })
 
-t.test('bytes that are the same', async (test) => {
+t.test('equal bytes', async (test) => {
   const bytes = Buffer.from('abcabd')
   test.equal(sameBytes(bytes, 0, 2, bytes, 3, 5), true)
   test.equal(sameBytes(bytes, 0, 3, bytes, 3, 6), false)

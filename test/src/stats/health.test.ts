@@ -21,7 +21,7 @@ t.test('the worst known status decides', async (test) => {
   for (const [statuses, health] of table) test.equal(healthOf(statuses), health, statuses.join(', '))
 })
 
-t.test('of both layers the worse is told, and what is known before what is not', async (t) => {
+t.test('of both layers the worse status counts, and a known one before an unknown one', async (t) => {
   const told = (...each: readonly Health[]) => healthOver(each.map((health) => ({ health: () => health }))).ofReal('r')
   t.equal(told('up', 'down'), 'down')
   t.equal(told('checking', 'up'), 'checking')

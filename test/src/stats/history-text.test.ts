@@ -49,7 +49,7 @@ function slices(seconds: number, format: 'json' | 'csv', size: SliceSize, isKept
 
 const WHOLE = { numbers: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 
-t.test('the bytes do not depend on how much is done at a stretch', (t) => {
+t.test('the bytes do not depend on the size of a portion', (t) => {
   for (const format of ['json', 'csv'] as const) {
     for (const seconds of [0, 1, 300, 9_000]) {
       const { parts, text } = slices(seconds, format, WHOLE)
@@ -67,7 +67,7 @@ t.test('the bytes do not depend on how much is done at a stretch', (t) => {
   t.end()
 })
 
-t.test('JSON that says what was served, once for all servers of a group', (t) => {
+t.test('JSON with the served parameters, once for all servers of a group', (t) => {
   const data = (JSON.parse(slices(2, 'json', WHOLE).text) as { data: Record<string, unknown> }).data
   const { reals: listed, ...facts } = data
   t.strictSame(facts, {
@@ -89,7 +89,7 @@ t.test('JSON that says what was served, once for all servers of a group', (t) =>
   t.end()
 })
 
-t.test('what has left the archive before it was read is not final', (t) => {
+t.test('an answer whose data left the archive before it was read is not final', (t) => {
   for (const format of ['json', 'csv'] as const) {
     t.equal(slices(100, format, WHOLE, () => false).isFinal, false)
     t.equal(slices(100, format, WHOLE).isFinal, true)

@@ -36,7 +36,7 @@ function textOf(answer: { readonly body: Uint8Array } | undefined): string {
   return Buffer.from(answer?.body ?? []).toString()
 }
 
-/** Also of an answer in slices. */
+/** The text of an answer, also of one in slices. */
 function whole(answer: Rendered<Uint8Array> | undefined): string {
   const slices = answer?.slices?.()
   if (slices === undefined) return textOf(answer)
@@ -47,7 +47,7 @@ function whole(answer: Rendered<Uint8Array> | undefined): string {
   }
 }
 
-/** As `writeSeconds`, with a commit a minute: for archives that are long. */
+/** As `writeSeconds`, with one commit per minute: for long archives. */
 function writeMinutes(
   writer: ArchiveWriter,
   seconds: number,
@@ -63,7 +63,7 @@ function writeMinutes(
   }
 }
 
-/** An archive whose frontend `fe` counts s % 10 in every second but each seventh. */
+/** An archive whose frontend `fe` counts s % 10 in every second except each seventh. */
 function begin(t: Test, seconds: number) {
   const directory = temporaryFolder(t)
   const writer = new ArchiveWriter(directory, S)
@@ -87,7 +87,7 @@ function begin(t: Test, seconds: number) {
     ['r9'],
   )
   t.teardown(() => writer.close())
-  /** Answers of somebody who has not been asked anything yet. */
+  /** Answers without earlier requests. */
   const fresh = () => new HistoryAnswers(reader, objects, names, 'node-1', 'n', 'Layer 7 history')
   return { writer, names, reader, objects, fresh, history: fresh() }
 }
@@ -116,7 +116,7 @@ t.test('the answer has the shape of the contract', async (t) => {
   })
 })
 
-t.test('what keeps the archive from storing is said, and the answer has another tag', async (t) => {
+t.test('an archive that cannot store is reported, and the answer has another tag', async (t) => {
   const { reader, objects, names } = begin(t, 100)
   let storage: StorageFault | undefined
   const windows = {
@@ -230,14 +230,14 @@ t.test('CSV: a time column, empty for unknown, names quoted', async (t) => {
   t.same(answer?.headers, { 'X-Resolution': '1' }, 'rows have no place for it')
   const coarse = history.frontend('fe', query(first, first + 2, { format: 'csv', resolution: 60 }))
   t.same(coarse?.headers, { 'X-Resolution': '60' })
-  t.equal(history.frontend('fe', query(first, first + 2))?.headers, undefined, 'JSON says it')
+  t.equal(history.frontend('fe', query(first, first + 2))?.headers, undefined, 'JSON has it')
   const reals = history.backendReals('be', query(S, S + 1, { format: 'csv', metrics: ['bytesIn'] }))
   t.equal(textOf(reals), `time,id,name,bytesIn\r\n${S},r1,"web, 1",\r\n${S},r2,web 2,\r\n`)
   const rip = history.rip('r1', query(S, S + 1, { format: 'csv', metrics: ['bytesIn'] }))
   t.equal(textOf(rip), `time,backendId,backendName,bytesIn\r\n${S},be,B,\r\n`)
 })
 
-t.test('CSV: a name that a spreadsheet would run is text; numbers stay numbers', async (t) => {
+t.test('CSV: a name that a spreadsheet would execute is text; numbers stay numbers', async (t) => {
   const { history, names } = begin(t, 20)
   const found = names.backend('be')
   const named = (name: string) => {
@@ -256,7 +256,7 @@ t.test('CSV: a name that a spreadsheet would run is text; numbers stay numbers',
   t.equal(named('a=b-c@d'), 'a=b-c@d,')
 })
 
-t.test('an answer asked for again is kept and tagged; a new name or a step of the clock is a new answer', async (t) => {
+t.test('a repeated answer is cached and tagged; a new name or a clock step makes a new answer', async (t) => {
   const { history, names } = begin(t, 20)
   const ask = (end = S + 5) => history.frontend('fe', query(S, end))
   const first = ask()
@@ -276,13 +276,13 @@ t.test('an answer asked for again is kept and tagged; a new name or a step of th
   t.not(again?.etag, before, 'the seconds may have other values now')
 })
 
-t.test('an answer is told again only when its window is over', (t) => {
+t.test('an answer is sent again only when its window is over', (t) => {
   const { history, writer } = begin(t, 97)
   const { hwm_s } = writer
   const ofNow = (start: number, end: number, resolution = 1) => {
     const ask = () => history.frontend('fe', query(start, end, { resolution }))
     const first = ask()
-    // Asked for once, it is written over by the next one; compressed, it is not.
+    // Requested once, it is overwritten by the next one; compressed, it is not.
     const isOnce = first?.isTransient === true
     t.equal(first?.isOfNow, isOnce && end > hwm_s - (hwm_s % resolution) ? true : first?.isOfNow)
     const [kept, again] = [ask(), ask()]
@@ -291,14 +291,14 @@ t.test('an answer is told again only when its window is over', (t) => {
   }
   t.equal(ofNow(hwm_s - 9, hwm_s), undefined)
   t.equal(ofNow(hwm_s - 9, hwm_s + 1), true)
-  t.equal(ofNow(hwm_s - 9, hwm_s), undefined, 'the same bytes, asked for in both ways')
+  t.equal(ofNow(hwm_s - 9, hwm_s), undefined, 'the same bytes, in both kinds of request')
   const tens = hwm_s - (hwm_s % 10)
   t.equal(ofNow(tens - 20, tens, 10), undefined)
   t.equal(ofNow(tens - 20, tens + 1, 10), true, 'the bucket of its last second is open')
   t.end()
 })
 
-/** Every way to ask, so that what was rendered for one question is used for the next. */
+/** Every kind of query, so that one reuses what was rendered for another. */
 function questions(hwm_s: number, random: () => number): HistoryQuery {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
   const span = Math.floor(random() * pick([10, 70, 400, 3_000]))
@@ -317,7 +317,7 @@ function questions(hwm_s: number, random: () => number): HistoryQuery {
   return query(end - span, end, { resolution: pick([1, 1, 10, 60, 300]), consolidation, format, metrics })
 }
 
-t.test('whatever was asked before, an answer is byte for byte that of a new start', async (t) => {
+t.test('whatever was requested before, an answer is byte for byte that of a new start', async (t) => {
   const { history, writer, fresh } = begin(t, 900)
   let seed = 7
   const random = () => (seed = (seed * 48_271) % 0x7fffffff) / 0x7fffffff
@@ -325,7 +325,7 @@ t.test('whatever was asked before, an answer is byte for byte that of a new star
   for (let i = 0; i < 1_500; i++) {
     if (i % 4 === 0)
       writeSeconds(writer, 'fe', 1 + (i % 3), (metric, second) => (second * 7_919 * (metric + 1)) % 10_007)
-    // Back by some seconds and by some minutes: what was rendered of them is of no use any more.
+    // Back by some seconds and by some minutes: their rendered text becomes useless.
     if (i % 400 === 399) writer.stepBack(writer.hwm_s - (i % 800 === 399 ? 70 : 300))
     const asked = questions(writer.hwm_s, random)
     const id = i % 9 === 0 ? 'idle' : 'fe'
@@ -335,7 +335,7 @@ t.test('whatever was asked before, an answer is byte for byte that of a new star
   t.equal(wrong, 0)
 })
 
-t.test('a long answer comes in slices, the same bytes as in one piece', async (t) => {
+t.test('a long answer is sent in slices, with the same bytes as in one piece', async (t) => {
   const { history, fresh, reader, objects } = begin(t, 5_200)
   for (const format of ['json', 'csv'] as const) {
     const long = history.frontend('fe', query(S, S + 5_100, { format }))
@@ -367,13 +367,13 @@ t.test('a long answer comes in slices, the same bytes as in one piece', async (t
   }
 })
 
-t.test('a long answer stays what it was when it began, and ends early when that is not possible', async (t) => {
+t.test('a long answer keeps its state from the beginning, and ends early when that is impossible', async (t) => {
   const { history, writer, names } = begin(t, 5_200)
   const start = () => history.frontend('fe', query(S, S + 5_100, { format: 'csv' }))
   const expected = whole(start())
   const slices = start()?.slices?.()
   const parts = [Buffer.from(slices?.next().value ?? '').toString()]
-  // Meanwhile others ask, time goes on, names change: all write into the same buffer.
+  // Meanwhile others send requests, time passes, names change: all write into the same buffer.
   for (let next = slices?.next(); next?.done === false; next = slices?.next()) {
     parts.push(Buffer.from(next.value).toString())
     writeSeconds(writer, 'fe', 1, () => 1)
@@ -387,7 +387,7 @@ t.test('a long answer stays what it was when it began, and ends early when that 
   t.match(cut?.next(), { done: true, value: 'the clock was set back' })
 })
 
-t.test('what has left the archive before it was read is not answered as unknown', async (t) => {
+t.test('data that left the archive before it was read are not answered as unknown', async (t) => {
   const { reader, objects, names } = begin(t, 5_200)
   let later_s = 0
   const moved: HistoryReader = {
@@ -413,7 +413,7 @@ t.test('what has left the archive before it was read is not answered as unknown'
   }
 })
 
-t.test('an answer is never larger than the cap: a coarser tier, or without the head before all coverage', async (t) => {
+t.test('an answer never exceeds the cap: a coarser tier, or without the part before all coverage', async (t) => {
   const { history } = begin(t, 20)
   const data = dataOf(history.frontend('fe', query(0, S)))
   t.equal(data.resolution, 3_600)

@@ -32,7 +32,7 @@ t.test('an answer is made once per tick, and stays as long as its bytes do', (t)
   t.end()
 })
 
-t.test('nothing has the id: no answer, and nothing is kept of it', (t) => {
+t.test('an unknown id: no answer, and nothing is kept of it', (t) => {
   const kept = new KeptAnswers('n')
   const write = (): JsonBuffer => {
     throw new Error('nothing to write')

@@ -17,7 +17,7 @@ const started = (t: Parameters<typeof layer4Lab>[0], records: Parameters<typeof 
   layer4Lab(t, temporaryFolder(t), records)
 const states = ({ changes }: Layer4Lab) => changes.map(({ server, up }) => `${server} ${up ? 'up' : 'down'}`)
 
-t.test('a check that fails takes its real server out: down, told with the check, and up when it is back', async (t) => {
+t.test('a failed check takes its real server out: down, reported with the check, and up when it is back', async (t) => {
   const lab = await started(t)
   await lab.tick()
   t.equal(lab.stats.live.health('r1'), 'up')
@@ -34,7 +34,7 @@ t.test('a check that fails takes its real server out: down, told with the check,
   ])
 })
 
-t.test('one that stays with weight 0 although it should have some is down as well', async (t) => {
+t.test('a server that stays at weight 0 although it should have more is down as well', async (t) => {
   const lab = await started(t)
   await lab.tick()
   await lab.tick(1, () => void lab.kernel.ipvsadm('-e', '-t', SERVICE, '-r', FIRST, '-m', '-w', '0'))
@@ -42,7 +42,7 @@ t.test('one that stays with weight 0 although it should have some is down as wel
   t.strictSame(states(lab), ['r1 down'])
 })
 
-t.test('a script is named as people know it', async (t) => {
+t.test('a script is named as users know it', async (t) => {
   const check = { id: 'c', name: 'shop answers', description: '', script: '#!', services: [], parameters: [] }
   for (const [id, name] of Object.entries({ c: 'shop answers', dns: 'dns' })) {
     const l4Backends = [checked('b', ['r1', 'r2'], { healthCheck: { type: 'script', id } })]
@@ -53,7 +53,7 @@ t.test('a script is named as people know it', async (t) => {
   }
 })
 
-t.test('nobody knows without a check, while halted, and while the services are not there', async (t) => {
+t.test('unknown without a check, while halted, and while the services are missing', async (t) => {
   const unchecked = await started(t, {
     ...RECORDS,
     l4Backends: [checked('b', ['r1'], { healthCheck: { type: 'none' } })],
@@ -68,10 +68,10 @@ t.test('nobody knows without a check, while halted, and while the services are n
   t.equal(halted.stats.live.health('r2'), 'unknown', 'keepalived does not run')
   await halted.tick(1, () => halted.enact())
   await halted.tick()
-  t.strictSame([...states(unchecked), ...states(halted)], [], 'none of it is news')
+  t.strictSame([...states(unchecked), ...states(halted)], [], 'none of it is reported')
 })
 
-t.test('nobody knows while keepalived does not run, whatever the table has', async (t) => {
+t.test('unknown while keepalived does not run, whatever the table has', async (t) => {
   const lab = await started(t)
   await lab.tick()
   lab.isChecked = false
@@ -82,10 +82,10 @@ t.test('nobody knows while keepalived does not run, whatever the table has', asy
   lab.isChecked = true
   await lab.tick()
   t.equal(lab.stats.live.health('r2'), 'up')
-  t.strictSame(states(lab), ['r1 down'], 'what happened meanwhile is told afterwards')
+  t.strictSame(states(lab), ['r1 down'], 'changes in the meantime are reported afterwards')
 })
 
-t.test('drained is there with weight 0, and is up', async (t) => {
+t.test('a drained one is in the table with weight 0, and is up', async (t) => {
   const lab = await started(t, { ...RECORDS, realServers: [real('r1', { state: 'drained' }), real('r2')] })
   await lab.tick()
   t.equal(lab.stats.live.health('r1'), 'up')
@@ -95,7 +95,7 @@ t.test('drained is there with weight 0, and is up', async (t) => {
   t.equal(lab.stats.live.health('r1'), 'down')
 })
 
-t.test('what an administrator does is not told', async (t) => {
+t.test('actions of an administrator are not reported', async (t) => {
   const lab = await started(t)
   await lab.tick()
   lab.isChanging = true
@@ -105,12 +105,12 @@ t.test('what an administrator does is not told', async (t) => {
   await lab.tick(3)
   lab.configure(RECORDS)
   await lab.tick(1)
-  t.equal(lab.stats.live.health('r1'), 'checking', 'online again: its first checks are under way')
+  t.equal(lab.stats.live.health('r1'), 'checking', 'online again: its first checks are in progress')
   await lab.tick(1, putIn(lab))
   t.strictSame(states(lab), [])
 })
 
-t.test('a server that is new is being checked for a while, and then down, silently', async (t) => {
+t.test('a new server is checked for a while, and then down, silently', async (t) => {
   const lab = await started(t)
   lab.kernel.ipvsadm('-d', '-t', SERVICE, '-r', FIRST)
   await lab.tick()
@@ -118,12 +118,12 @@ t.test('a server that is new is being checked for a while, and then down, silent
   await lab.tick()
   t.equal(lab.stats.live.health('r1'), 'checking')
   await lab.tick(15)
-  t.equal(lab.stats.live.health('r1'), 'down', 'it was told by the run before, if it was ever up')
+  t.equal(lab.stats.live.health('r1'), 'down', 'the run before has reported it, if it was ever up')
   await lab.tick(1, putIn(lab))
-  t.strictSame(states(lab).slice(-1), ['r1 up'], 'that it comes back is news')
+  t.strictSame(states(lab).slice(-1), ['r1 up'], 'its recovery is reported')
 })
 
-t.test('a restart of the daemon tells nothing twice', async (t) => {
+t.test('a restart of the daemon reports nothing twice', async (t) => {
   const lab = await started(t)
   await lab.tick()
   await lab.tick(1, takeOut(lab))
@@ -133,10 +133,10 @@ t.test('a restart of the daemon tells nothing twice', async (t) => {
   await lab.restart(500)
   await lab.tick(1, putIn(lab))
   await lab.tick(2)
-  t.notOk(states(lab).includes('r2 up'), 'nobody comes back who was never gone')
+  t.notOk(states(lab).includes('r2 up'), 'no recovery without a failure')
 })
 
-t.test('what happened while the table could not be read is told afterwards', async (t) => {
+t.test('changes while the table could not be read are reported afterwards', async (t) => {
   const lab = await started(t)
   await lab.tick()
   lab.kernel.refuses = 1

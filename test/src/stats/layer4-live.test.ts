@@ -40,7 +40,7 @@ t.test('the fields of the contract, each in its place', (t) => {
   t.end()
 })
 
-t.test('a backend that no frontend uses has no servers that are down', (t) => {
+t.test('an unused backend has no servers that are down', (t) => {
   for (const [enabled, realsUp] of [
     [true, 0],
     [false, null],
@@ -58,7 +58,7 @@ t.test('a backend that no frontend uses has no servers that are down', (t) => {
   t.end()
 })
 
-t.test('unknown is null, and large numbers stay whole', (t) => {
+t.test('unknown is null, and large numbers stay exact', (t) => {
   const of = live()
   const figures = new Float64Array(3 * COLUMNS).fill(Number.NaN)
   figures[COLUMN.bytesIn] = 2 ** 52 + 1

@@ -35,14 +35,14 @@ function fixture({ problem, others = true }: { readonly problem?: string; readon
   return { clock, asked, of, read }
 }
 
-t.test('a node without others answers as it does, at once, and asks nobody', (t) => {
+t.test('a single node answers as before, at once, and asks no other', (t) => {
   const { of, asked } = fixture({ others: false })
   t.strictSame(of.render({ kind: 'all' }), { body: body(objects(1)) })
   t.equal(asked.times, 0)
   t.end()
 })
 
-t.test('others are asked once a second, however many poll', async (t) => {
+t.test('others are asked once a second, however many clients poll', async (t) => {
   const { asked, clock, read, of } = fixture()
   const [first] = await Promise.all([read(), read({ kind: 'all' }), read()])
   t.match(first, {
@@ -63,13 +63,13 @@ t.test('others are asked once a second, however many poll', async (t) => {
   t.equal(await of.render({ kind: 'frontend', id: 'none' }), undefined)
 })
 
-t.test('a real server that no backend holds has no figures, and is there', async (t) => {
+t.test('a real server in no backend has no figures, and is listed', async (t) => {
   const { of, read } = fixture()
   t.match(await read({ kind: 'rip', id: 'alone' }), { data: [], nodes: ['one', 'two'] })
   t.equal(await of.render({ kind: 'rip', id: 'none' }), undefined)
 })
 
-t.test('whoever tells nothing is missing, with the reason', async (t) => {
+t.test('a node without an answer is missing, with the reason', async (t) => {
   const { asked, read } = fixture({ problem: 'not read yet' })
   asked.told.set('three', { problem: 'it refuses connections' })
   t.match(await read(), {
@@ -83,13 +83,13 @@ t.test('whoever tells nothing is missing, with the reason', async (t) => {
   })
 })
 
-t.test('where nobody has figures, the objects are there without', async (t) => {
+t.test('where no node has figures, the objects are listed without', async (t) => {
   const { asked, read } = fixture({ problem: 'not read yet' })
   asked.told = new Map([['two', { problem: 'neither' }]])
   t.match(await read(), { data: [{ id: 'f', connections: null }], nodes: [], missing: [{}, {}] })
 })
 
-t.test('what another version may answer is not added up', (t) => {
+t.test('answers of another version are not added up', (t) => {
   for (const told of [{ objects: objects(1) }, { problem: 'not read yet' }]) t.ok(isLayer4Told(told))
   const { frontends, reals } = objects(1)
   const others = [null, 'said', {}, { objects: {} }, { objects: { frontends, reals } }, { objects: { frontends: [1] } }]

@@ -67,7 +67,7 @@ t.test('without IPVS, and before it answers, figures are null and the message sa
   t.equal(lab.stats.live.health('r1'), 'up')
 })
 
-t.test('why nobody can tell how it fares: a table that cannot be read, or a keepalived that is away', async (t) => {
+t.test('reasons for an unknown state: a table that cannot be read, or a missing keepalived', async (t) => {
   const lab = await layer4Lab(t, temporaryFolder(t), RECORDS)
   await lab.tick()
   t.equal(lab.stats.fault(), undefined)
@@ -85,7 +85,7 @@ t.test('why nobody can tell how it fares: a table that cannot be read, or a keep
   t.equal(lab.stats.fault(), undefined, 'nothing is balanced')
 })
 
-t.test('nothing of Layer 4: the kernel is not even looked at', async (t) => {
+t.test('without Layer 4 the kernel is not even asked', async (t) => {
   const lab = await layer4Lab(t, temporaryFolder(t), {})
   await lab.tick(3)
   t.strictSame(
@@ -100,7 +100,7 @@ t.test('nothing of Layer 4: the kernel is not even looked at', async (t) => {
 })
 
 t.test(
-  'where replies bypass the node, what goes out is null: of the frontend, its backend and its real servers',
+  'where replies bypass the node, outgoing figures are null: of the frontend, its backend and its real servers',
   async (t) => {
     const lab = await layer4Lab(t, temporaryFolder(t), {
       realServers: [real('r1')],
@@ -155,7 +155,7 @@ t.test('history: two seconds at a time, per second, in all four forms', async (t
   t.strictSame(await checkArchiveDirectory(directory), [])
 })
 
-t.test('a service that is made anew is unknown for a moment, never a leap and never a false zero', async (t) => {
+t.test('a service that is created again is unknown for a moment, never a leap and never a false zero', async (t) => {
   const lab = await layer4Lab(t, temporaryFolder(t), RECORDS)
   await lab.tick(2, () => connect(lab, 10))
   await lab.tick(1, () => {
@@ -167,7 +167,7 @@ t.test('a service that is made anew is unknown for a moment, never a leap and ne
   t.strictSame(lab.history('frontend', 'f', 6).data.series.sessionRate, [5, null, 2])
 })
 
-t.test('a real server that is gone has no figures; back with its counters, nothing is counted twice', async (t) => {
+t.test('a removed real server has no figures; back with its counters, nothing is counted twice', async (t) => {
   const lab = await layer4Lab(t, temporaryFolder(t), RECORDS)
   await lab.tick(2, () => connect(lab, 4))
   await lab.tick(1, () => void lab.kernel.ipvsadm('-d', '-t', '192.0.2.10:80', '-r', '10.0.0.1:80'))
@@ -201,6 +201,6 @@ t.test('a restart of the daemon loses nothing and invents nothing', async (t) =>
   const after = lab.history('frontend', 'f', 60).data.series.sessionRate
   t.notOk(
     after.some((rate: number | null) => rate !== null && rate > 6),
-    'a long absence is unknown, no leap',
+    'a long absence is unknown, without a leap',
   )
 })

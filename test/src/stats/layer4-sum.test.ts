@@ -23,7 +23,7 @@ const OTHER = {
   ],
 }
 
-t.test('what the kernels count is added up, and what nodes share is told once', (t) => {
+t.test('counts of the kernels are added up, and shared data are reported once', (t) => {
   const sum = summed([ONE, OTHER])
   t.strictSame(sum.frontends, [
     { id: 'f', name: 'web', ip: '192.0.2.1', connections: 2 ** 40 + 5, packetsOut: null, bytesInPerSecond: 1.5 },
@@ -39,7 +39,7 @@ t.test('what the kernels count is added up, and what nodes share is told once', 
   t.end()
 })
 
-t.test('each view shows its part, and nothing of an id that nobody runs', (t) => {
+t.test('each view shows its part, and nothing for an unknown id', (t) => {
   const { frontends, backends, reals } = ONE
   t.strictSame(shownIn({ kind: 'all' }, ONE), ONE)
   t.strictSame(shownIn({ kind: 'frontends' }, ONE), frontends)

@@ -31,7 +31,7 @@ const names = namesOf(
 
 type Values = readonly (number | null)[]
 
-/** The parts of the answers that these tests look at. */
+/** The parts of the answers that these tests use. */
 interface HistoryData {
   readonly name: string
   readonly backendId: string
@@ -83,7 +83,7 @@ function sum(values: readonly (number | null)[]): number {
   return values.reduce<number>((total, value) => total + (value ?? 0), 0)
 }
 
-/** Layer 7 with the archive thread behind it. */
+/** Layer 7 with its archive thread. */
 async function opened(options: Layer7StatsOptions, start?: StartArchives) {
   const stats = new Layer7Stats(options)
   return { stats, archives: await ArchiveThreadKeeper.open({ layer7: stats }, silentLog, systemClock, start) }
@@ -96,15 +96,15 @@ async function ticks(stats: Layer7Stats, count: number): Promise<void> {
 const sessionsSince = (stats: Layer7Stats, start: number) => () =>
   sum(historyOf(stats.history.frontend(FRONTEND_ID, windowSince(start))).series.sessionRate)
 
-/** The value once it is as wanted: a poll that was too late on a slow machine is made up for by the next ones. */
+/** Returns the value once it is as wanted: after a late poll on a slow machine, the next ones catch up. */
 async function settled<Value>(stats: Layer7Stats, wanted: Value, value: () => Value): Promise<Value> {
   for (let i = 0; i < 30 && value() !== wanted; i++) await stats.waitTick()
   return value()
 }
 
 /**
- * Compares the sessions of an archive that was away for a moment. On a machine where that took longer than an interval
- * may last, the archive says so and does not spread what was counted.
+ * Compares the sessions of an archive that was away for a moment. On a machine where that took longer than the longest
+ * interval, the archive reports it and does not spread the counts.
  */
 async function carriedOn(t: Test, stats: Layer7Stats, start: number, wanted: number): Promise<void> {
   const counted = await settled(stats, wanted, sessionsSince(stats, start))
@@ -191,7 +191,7 @@ t.test('N requests are N sessions in history, and their bytes', { skip }, async 
   t.strictSame([live.reals[0]?.backendName, live.reals[0]?.totalSessions], ['Shop servers', 30])
   t.strictSame(await archives.check(), [])
 
-  // A restart of the daemon, with traffic while it is away: the counters carry on.
+  // A restart of the daemon, with traffic while it is away: the counters continue.
   await archives.close()
   t.equal(await haproxy.request(10), 10)
   const { stats: again, archives: reopened } = await opened(options)
@@ -253,7 +253,7 @@ t.test('HAProxy killed: nulls and state down; back: values again', { skip }, asy
   await archives.close()
 })
 
-t.test('the archive thread crashes and is started again', { skip }, async (t) => {
+t.test('the archive thread crashes and is restarted', { skip }, async (t) => {
   const { haproxy, options } = await prepare(t, 'stats-socket')
   await haproxy.start()
   const workers: Worker[] = []
@@ -269,7 +269,7 @@ t.test('the archive thread crashes and is started again', { skip }, async (t) =>
   await workers[0]?.terminate()
   t.equal(stats.state().up, false)
   await archives.capture()
-  t.match(await archives.check(), [/is just being started again/], 'who asks while there is no thread is answered')
+  t.match(await archives.check(), [/is just being started again/], 'a request without a thread is answered')
   await haproxy.request(4)
   await untilUp(stats, true)
   await carriedOn(t, stats, start, 8)
@@ -283,7 +283,7 @@ t.test('an archive that cannot be opened is a refusal, not a hang', async (t) =>
   await t.rejects(opened({ ...UNHEARD, archive: { directory, source } }), /could not be opened/)
 })
 
-t.test('a step of the clock that was meant is passed on to the archive thread', async (t) => {
+t.test('an intended clock step is passed on to the archive thread', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'stats-step-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const source = { kind: 'stats-socket' as const, path: '/nonexistent' }
@@ -291,6 +291,6 @@ t.test('a step of the clock that was meant is passed on to the archive thread', 
   await stats.waitTick()
   archives.clockStepped()
   await stats.waitTick()
-  t.strictSame(await archives.check(), [], 'a clock that did not move leaves everything as it is')
+  t.strictSame(await archives.check(), [], 'a clock that did not move changes nothing')
   await archives.close()
 })

@@ -22,7 +22,7 @@ function keys(view: LiveView): string[] | undefined {
   )
 }
 
-t.test('which objects a view holds, in the order of the configuration', async (t) => {
+t.test('the objects of a view, in the order of the configuration', async (t) => {
   const server = (backend: string, rip: string) => rowKey('server', backend, rip)
   const [frontend, b1, b2] = [rowKey('frontend', 'f1', ''), rowKey('backend', 'b1', ''), rowKey('backend', 'b2', '')]
   const rips = [server('b1', 'r1'), server('b1', 'r2'), server('b2', 'r1')]
@@ -37,7 +37,7 @@ t.test('which objects a view holds, in the order of the configuration', async (t
   t.strictSame(keys({ kind: 'rip', id: 'r9' }), [])
 })
 
-t.test('what is not in the configuration is not answered', async (t) => {
+t.test('an unconfigured object is not answered', async (t) => {
   for (const kind of ['frontend', 'backend', 'backend-rips', 'rip'] as const)
     t.equal(keys({ kind, id: 'none' }), undefined)
 })
@@ -53,7 +53,7 @@ t.test('names are escaped', async (t) => {
   })
 })
 
-t.test('some objects are as they are among all; an id of nothing is none', (t) => {
+t.test('selected objects are the same as among all; an unknown id yields none', (t) => {
   const all = listObjects(names)
   const ids = new Set(['f1', 'b2', 'r1', 'r9', 'none'])
   const some = listSome(names, ids)

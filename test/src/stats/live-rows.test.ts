@@ -19,7 +19,7 @@ function bytes(layout: number, csv: Uint8Array = LISTED) {
   }
 }
 
-t.test('which row is which object, looked at anew only when the rows are others', async (test) => {
+t.test('the object of each row, looked up again only when the rows change', async (test) => {
   const index = new LiveRows()
   test.equal(index.get(rowKey('frontend', `${P}f`, '')), undefined)
   test.equal(index.columns.size, 0)
@@ -33,7 +33,7 @@ t.test('which row is which object, looked at anew only when the rows are others'
   test.equal(fieldText(answer.csv, skipFields(answer.csv, start, 1)), `${P}1`)
   test.equal(index.columns.get('svname'), 1)
   index.forget()
-  test.equal(index.follow(bytes(1)), true, 'who answers next may count its layouts anew')
+  test.equal(index.follow(bytes(1)), true, 'another source may restart its layout numbers')
 })
 
 t.test('an answer without a header changes nothing', async (test) => {
@@ -47,7 +47,7 @@ t.test('an answer without a header changes nothing', async (test) => {
 const [HEADER = '', ...LINES] = Buffer.from(LISTED).toString().trimEnd().split('\n')
 type Row = readonly [proxy: string, server: string, type: 0 | 1 | 2]
 
-/** An answer of these rows, in the columns of a real one. */
+/** An answer with these rows, in the columns of a real one. */
 function answerOf(rows: readonly Row[], layout: number) {
   const [line = ''] = LINES
   const type = HEADER.split(',').indexOf('type')
@@ -58,32 +58,29 @@ function answerOf(rows: readonly Row[], layout: number) {
 const keyOf = ([proxy, server, type]: Row) =>
   rowKey(type === 0 ? 'frontend' : type === 1 ? 'backend' : 'server', proxy.replaceAll('"', ''), server)
 
-t.test(
-  'rows that come, go and change places are found as by somebody who has not seen the ones before',
-  async (test) => {
-    // A server may be named as HAProxy names the rows of its frontend and backend, and names in quotes hold a comma.
-    const all: readonly Row[] = ['a', 'b', '"c,d"', 'e'].flatMap((proxy): readonly Row[] => [
-      [proxy, 'FRONTEND', 0],
-      [proxy, 'FRONTEND', 2],
-      [proxy, 's1', 2],
-      [proxy, 's10', 2],
-      [proxy, 's1 ', 2],
-      [proxy, 'BACKEND', 2],
-      [proxy, 'BACKEND', 1],
-    ])
-    const random = seededRandom(7)
-    const index = new LiveRows()
-    const wrong: string[] = []
-    for (let layout = 1; layout <= 200; layout += 1) {
-      const kept = all.filter(() => random() > 0.1)
-      const at = Math.floor(random() * kept.length)
-      const rows = layout % 3 === 0 ? [...kept.slice(at), ...kept.slice(0, at)] : kept
-      index.follow(answerOf(rows, layout))
-      for (const row of all) {
-        const place = rows.indexOf(row)
-        if (index.get(keyOf(row)) !== (place < 0 ? undefined : place + 1)) wrong.push(`${layout}: ${row.join()}`)
-      }
+t.test('rows that are added, removed or moved are found as in a fresh look-up', async (test) => {
+  // A server may have the name of HAProxy's rows for frontend and backend, and quoted names hold a comma.
+  const all: readonly Row[] = ['a', 'b', '"c,d"', 'e'].flatMap((proxy): readonly Row[] => [
+    [proxy, 'FRONTEND', 0],
+    [proxy, 'FRONTEND', 2],
+    [proxy, 's1', 2],
+    [proxy, 's10', 2],
+    [proxy, 's1 ', 2],
+    [proxy, 'BACKEND', 2],
+    [proxy, 'BACKEND', 1],
+  ])
+  const random = seededRandom(7)
+  const index = new LiveRows()
+  const wrong: string[] = []
+  for (let layout = 1; layout <= 200; layout += 1) {
+    const kept = all.filter(() => random() > 0.1)
+    const at = Math.floor(random() * kept.length)
+    const rows = layout % 3 === 0 ? [...kept.slice(at), ...kept.slice(0, at)] : kept
+    index.follow(answerOf(rows, layout))
+    for (const row of all) {
+      const place = rows.indexOf(row)
+      if (index.get(keyOf(row)) !== (place < 0 ? undefined : place + 1)) wrong.push(`${layout}: ${row.join()}`)
     }
-    test.same(wrong, [])
-  },
-)
+  }
+  test.same(wrong, [])
+})

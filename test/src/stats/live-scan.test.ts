@@ -26,10 +26,10 @@ function found(watched: readonly Watched[]): readonly string[] {
   return said
 }
 
-t.test('only what is beyond a bound is found, and of its kind', (test) => {
+t.test('only values beyond a bound are found, of the requested kind', (test) => {
   test.same(found([{ kind: 'server', column: 'scur', ...NEVER, above: 6 }]), ['scur be/b 7'])
   test.same(found([{ kind: 'server', column: 'scur', ...NEVER, above: 7 }]), [])
-  test.same(found([{ kind: 'server', column: 'qcur', ...NEVER, below: 2 }]), ['qcur be/c 1'], 'nothing is not 0')
+  test.same(found([{ kind: 'server', column: 'qcur', ...NEVER, below: 2 }]), ['qcur be/c 1'], 'an empty value is not 0')
   test.same(found([{ kind: 'frontend', column: 'scur', ...NEVER, above: 0 }]), ['scur fe/FRONTEND 12'])
   test.end()
 })
@@ -43,7 +43,7 @@ t.test('several figures are one pass', (test) => {
   test.end()
 })
 
-t.test('DOWN is down, however it goes on; a figure that there is not is never found', (test) => {
+t.test('a status that begins with DOWN is down; a missing figure is never found', (test) => {
   test.same(found([{ kind: 'server', column: 'status', above: 0, below: -1, isDown: true }]), ['status be/b 1'])
   test.same(found([{ kind: 'server', column: 'nothing', above: -1, below: 0 }]), [])
   test.end()

@@ -78,7 +78,7 @@ t.test('figures of HAProxy 2.6 under the names of the contract', async (t) => {
   t.equal(live.render({ kind: 'backend', id: 'none' }), undefined)
 })
 
-t.test('the status of a check is the same while the next one is under way', async (t) => {
+t.test('the status of a check stays while the next one is in progress', async (t) => {
   const live = new LiveAnswers(names(), 'n')
   const [head = '', ...rows] = Buffer.from(fixture).toString().split('\n')
   const column = head.slice('# '.length).split(',').indexOf('check_status')
@@ -94,7 +94,7 @@ function later(csv: Uint8Array): Uint8Array {
   return new Uint8Array(Buffer.from(Buffer.from(csv).toString().replace('FRONTEND,,,0,1,', 'FRONTEND,,,7,7,')))
 }
 
-t.test('a real server has its state as it was chosen, or as HAProxy says where nobody here chooses', async (t) => {
+t.test("a real server has its configured state, or HAProxy's where it is not configured here", async (t) => {
   const states: Record<string, 'drained' | 'halted'> = { [`${P}1`]: 'drained' }
   const chosen = { ...names(), state: (ripId: string) => states[ripId] }
   const live = new LiveAnswers(chosen, 'n')
@@ -108,7 +108,7 @@ t.test('a real server has its state as it was chosen, or as HAProxy says where n
   t.strictSame(
     parse(observed.render({ kind: 'rips' })?.body).data.map(({ state }) => state),
     [null, null],
-    'nobody has said anything yet',
+    'there is no answer yet',
   )
   const text = Buffer.from(fixture).toString()
   for (const [status, state] of [
@@ -137,7 +137,7 @@ t.test('rendered once per tick and view, with an ETag for as long as the bytes s
   t.notOk(Buffer.from(third?.body ?? '').equals(first?.body ?? Buffer.from('')))
   t.not(third?.etag, first?.etag)
   const again = live.render({ kind: 'backend', id: `${P}b` })
-  t.not(again, backend, 'not asked for in the second before')
+  t.not(again, backend, 'not requested in the second before')
   t.strictSame(again?.body, backend?.body)
   live.update(tickOf(fixture, 4))
   t.not(live.render({ kind: 'all' })?.etag, first?.etag, 'bytes that come back have a new tag')
@@ -145,34 +145,31 @@ t.test('rendered once per tick and view, with an ETag for as long as the bytes s
   t.not(live.render({ kind: 'all' })?.etag, third?.etag)
 })
 
-t.test(
-  'without an answer of HAProxy every object is listed as unknown, and it is said since when and why',
-  async (t) => {
-    const live = new LiveAnswers(names(), 'n')
-    t.match(parse(live.render({ kind: 'frontends' })?.body).message, /has not been asked/)
-    live.update({
-      sequence: 2,
-      csv: undefined,
-      rows: undefined,
-      kinds: undefined,
-      statuses: undefined,
-      layout: 0,
-      since_ms: 1_700_000_000_000,
-      reason: 'its socket does not exist',
-    })
-    const { message, data } = parse(live.render({ kind: 'rips' })?.body)
-    t.equal(message, 'HAProxy has not answered since 2023-11-14T22:13:20.000Z: its socket does not exist')
-    t.strictSame(
-      data.map((real) => [real['name'], real['status'], real['bytesIn']]),
-      [
-        ['web 1', 'UNKNOWN', null],
-        ['web 2', 'UNKNOWN', null],
-      ],
-    )
-  },
-)
+t.test('without an answer of HAProxy every object is listed as unknown, with time and reason', async (t) => {
+  const live = new LiveAnswers(names(), 'n')
+  t.match(parse(live.render({ kind: 'frontends' })?.body).message, /has not been asked/)
+  live.update({
+    sequence: 2,
+    csv: undefined,
+    rows: undefined,
+    kinds: undefined,
+    statuses: undefined,
+    layout: 0,
+    since_ms: 1_700_000_000_000,
+    reason: 'its socket does not exist',
+  })
+  const { message, data } = parse(live.render({ kind: 'rips' })?.body)
+  t.equal(message, 'HAProxy has not answered since 2023-11-14T22:13:20.000Z: its socket does not exist')
+  t.strictSame(
+    data.map((real) => [real['name'], real['status'], real['bytesIn']]),
+    [
+      ['web 1', 'UNKNOWN', null],
+      ['web 2', 'UNKNOWN', null],
+    ],
+  )
+})
 
-t.test('after a silence the rows are looked at anew, whatever number their layout has', async (t) => {
+t.test('after a silence the rows are looked up again, whatever number their layout has', async (t) => {
   const live = new LiveAnswers(names(), 'n')
   const csv = Buffer.from(fixture)
   live.update(tickOf(fixture, 1))
@@ -188,7 +185,7 @@ t.test('after a silence the rows are looked at anew, whatever number their layou
     reason: 'the thread failed',
   })
   live.render({ kind: 'rips' })
-  // A frontend more at the top moves every row behind it.
+  // Another frontend at the top moves every later row.
   const header = csv.indexOf('\n') + 1
   const row = csv
     .subarray(header, csv.indexOf('\n', header) + 1)
@@ -218,7 +215,7 @@ t.test('rows that move, columns that move, texts that need escaping', async (t) 
   })
 })
 
-t.test('the memory of an answer is given back when nobody reads it any more', async (test) => {
+t.test('the memory of an answer is released when it is no longer read', async (test) => {
   const live = new LiveAnswers(names(), 'n')
   const freed: number[] = []
   const update = (sequence: number) =>
@@ -230,7 +227,7 @@ t.test('the memory of an answer is given back when nobody reads it any more', as
 
   live.since(1)
   update(3)
-  test.same(freed, [1], 'the one before stays while somebody compares')
+  test.same(freed, [1], 'the previous one stays while it is compared')
   update(4)
   test.same(freed, [1, 2, 3])
 
@@ -238,7 +235,7 @@ t.test('the memory of an answer is given back when nobody reads it any more', as
   update(5)
   first()
   first()
-  test.same(freed, [1, 2, 3], 'somebody still reads it')
+  test.same(freed, [1, 2, 3], 'it is still being read')
   second()
   test.same(freed, [1, 2, 3, 4])
   const last = live.hold()
@@ -248,7 +245,7 @@ t.test('the memory of an answer is given back when nobody reads it any more', as
   test.same(freed, [1, 2, 3, 4, 5], 'once each')
 })
 
-t.test('a state that changes is told, although HAProxy says the same', async (test) => {
+t.test("a changed state is reported, although HAProxy's answer is the same", async (test) => {
   let [states, state] = [1, 'online' as 'online' | 'drained']
   const changing = Object.defineProperty({ ...names(), state: () => state }, 'states', { get: () => states })
   const live = new LiveAnswers(changing, 'n')
@@ -262,7 +259,7 @@ t.test('a state that changes is told, although HAProxy says the same', async (te
   test.match(parse(rip()?.body).data, [{ state: 'drained' }])
   test.not(rip()?.etag, before?.etag)
   live.update(tickOf(fixture, 2))
-  test.equal(live.since(1), undefined, 'who looked before it is told all')
+  test.equal(live.since(1), undefined, 'an earlier reader gets everything')
   test.type(live.since(2), 'function')
   live.update(tickOf(fixture, 3))
   test.type(live.since(2), 'function', 'once')

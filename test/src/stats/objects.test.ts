@@ -26,7 +26,7 @@ t.test('stored objects, then the places of the running thread', async (t) => {
   t.equal(objects.find('server', 's1', 'other'), undefined)
   objects.add([place(3, 's2', 1)])
   objects.remove([2, 99])
-  t.strictSame(objects.find('server', 's1', 'be'), { id: 2, slot: -1 }, 'what is stored of it stays readable')
+  t.strictSame(objects.find('server', 's1', 'be'), { id: 2, slot: -1 }, 'its stored data stay readable')
   objects.reset([], [])
   t.equal(objects.find('server', 's2', 'be'), undefined)
 })

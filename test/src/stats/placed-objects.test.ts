@@ -51,7 +51,7 @@ t.test('each object has the row of its key; keys are made once for each version 
   test.equal(asked, 15)
 })
 
-t.test('rows that become others while they are looked up are looked up anew', async (test) => {
+t.test('rows that change during a look-up are looked up again', async (test) => {
   let layout = 1
   const index = {
     layout: () => layout,

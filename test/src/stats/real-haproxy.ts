@@ -1,4 +1,4 @@
-/** A HAProxy of the test's own: temp folder, free ports, ended by process id. */
+/** A HAProxy for tests: temporary folder, free ports, ended by process id. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,9 +16,12 @@ export interface HaproxyFixture {
   start(): Promise<void>
   kill(): Promise<void>
   command(text: string): Promise<string>
-  /** Sends requests, each over a connection of its own; answers the number of bodies received. */
+  /** Sends requests, each over a connection of its own; returns the number of received bodies. */
   request(count: number): Promise<number>
-  /** Opens a connection with half a request, which keeps its worker alive over a reload; answers how to end it. */
+  /**
+   * Opens a connection with half a request, which keeps its worker alive over a reload; returns a function that ends
+   * it.
+   */
   hold(): Promise<() => Promise<void>>
   remove(): Promise<void>
 }
@@ -106,7 +109,7 @@ export async function createHaproxy(): Promise<HaproxyFixture> {
     const exited = once(child, 'exit')
     child.kill('SIGKILL')
     await exited
-    // The master is gone at once; its workers notice by themselves, but a test must not depend on when.
+    // The master is gone at once; its workers notice on their own, but a test must not depend on when.
     for (const pid of workers) {
       try {
         process.kill(pid, 'SIGKILL')

@@ -11,7 +11,7 @@ const STEP_S = 10
 const METRICS = METRIC_COUNT
 const [CORE, MORE] = METRIC_GROUPS
 
-/** Values that follow from object, metric and bucket; some are unknown, some have decimals. */
+/** Values derived from object, metric and bucket; some are unknown, some have decimals. */
 function fakeReader() {
   const reads: (readonly [first_s: number, end_s: number])[] = []
   const state = { isComplete: true }
@@ -66,7 +66,7 @@ function fromRendered(
 }
 
 t.test(
-  'every tier and consolidation of every object has its own series, with six tiers and with the most there may be',
+  'every tier and consolidation of every object has its own series, with six tiers and with the maximum',
   async (test) => {
     for (const tiers of [6, ARCHIVE_TIERS_MAX]) {
       const rendered = new RenderedSeries()
@@ -77,7 +77,7 @@ t.test(
           ),
         ).flat(),
       )
-      // A second is the same in every consolidation but the sum.
+      // A second is the same in every consolidation except the sum.
       const sameAsFirst = 4 * METRIC_GROUPS.length * (CONSOLIDATIONS.length - 2)
       test.equal(new Set(keys).size, keys.length - sameAsFirst)
     }
@@ -87,7 +87,7 @@ t.test(
 const seconds = (first_s: number, end_s: number): SeriesWindow => ({ tier: 0, step_s: 1, first_s, end_s })
 const object = { id: 1, slot: 0 }
 
-t.test('any window, in any order, while time goes on and room is short: as if it were rendered anew', (t) => {
+t.test('any window, in any order, while time passes and memory is short: as if rendered again', (t) => {
   const { reader } = fakeReader()
   let seed = 3
   const random = (n: number) => (seed = (seed * 48_271) % 0x7fffffff) % n
@@ -110,7 +110,7 @@ t.test('any window, in any order, while time goes on and room is short: as if it
   t.end()
 })
 
-t.test('a window that moves on reads and renders the new seconds only', (t) => {
+t.test('a moving window only reads and renders the new seconds', (t) => {
   const { reader, reads } = fakeReader()
   const rendered = new RenderedSeries()
   fromRendered(rendered, reader, object, seconds(40_000, 43_600), 43_600, 0)
@@ -123,7 +123,7 @@ t.test('a window that moves on reads and renders the new seconds only', (t) => {
   t.strictSame(reads.at(-1), [43_899, 43_900])
   const before = reads.length
   fromRendered(rendered, reader, object, seconds(41_234, 42_345), 43_900, 1)
-  t.equal(reads.length, before, 'what was rendered is enough for any part of it')
+  t.equal(reads.length, before, 'the rendered text suffices for any part of it')
   t.end()
 })
 
@@ -135,7 +135,7 @@ t.test('the finest tier is the same in every consolidation; coarser ones are not
   t.end()
 })
 
-t.test('bounded by bytes: the series asked for longest ago goes first, and who holds it can finish', (t) => {
+t.test('limited in bytes: the least recently requested series is dropped first, and its holder can finish', (t) => {
   const { reader } = fakeReader()
   const one = new RenderedSeries()
   fromRendered(one, reader, object, seconds(10_000, 13_600), 13_600, 0)
@@ -158,7 +158,7 @@ t.test('bounded by bytes: the series asked for longest ago goes first, and who h
   t.end()
 })
 
-t.test('what has left the retention is dropped', (t) => {
+t.test('data beyond the retention are dropped', (t) => {
   const { reader } = fakeReader()
   const rendered = new RenderedSeries()
   for (let end = 50_000; end < 150_000; end += 1_000) {
@@ -170,7 +170,7 @@ t.test('what has left the retention is dropped', (t) => {
   t.end()
 })
 
-t.test('what could not be read in one piece is written, not kept, and said', (t) => {
+t.test('data that could not be read in one piece are written, not kept, and reported', (t) => {
   const { reader, state } = fakeReader()
   const rendered = new RenderedSeries()
   const window = seconds(1_000, 1_050)
@@ -187,7 +187,7 @@ t.test('what could not be read in one piece is written, not kept, and said', (t)
   t.end()
 })
 
-t.test('a long answer keeps what it loaded, while newer windows push the oldest blocks out', async (t) => {
+t.test('a long answer keeps its loaded blocks, while newer windows push the oldest blocks out', async (t) => {
   const { reader } = fakeReader()
   const rendered = new RenderedSeries()
   const old = { tier: 0, step_s: 1, first_s: 0, end_s: 10 * BLOCK_BUCKETS }
@@ -198,7 +198,7 @@ t.test('a long answer keeps what it loaded, while newer windows push the oldest 
     const text = fromRendered(rendered, reader, object, window, window.end_s, 1)
     t.equal(text, plain(reader, object, window, 1))
   }
-  t.not(rendered.track(object, 0, 'average', CORE), track, 'others go on without them')
+  t.not(rendered.track(object, 0, 'average', CORE), track, 'others continue without them')
   t.ok(rendered.track(object, 0, 'average', CORE).blocks.size <= 180)
   const out = new JsonBuffer()
   rendered.write(track, 2, old, out)

@@ -4,7 +4,7 @@ import type { ConfigView } from '../../../src/model/sections.ts'
 import { RunningNames } from '../../../src/stats/running-names.ts'
 import { backend, configFixture, frontend, l4Backend, l4Frontend, realServer } from '../../fixtures/config.ts'
 
-t.test('names of running, and who holds a real server', async (test) => {
+t.test('names of running, and the backends of a real server', async (test) => {
   const { edit, promote, store } = configFixture(test)
   const names = new RunningNames(configView(store.running), () => store.revision)
   await edit((draft) => {
@@ -13,7 +13,7 @@ t.test('names of running, and who holds a real server', async (test) => {
     draft.section('l7Backends').create(backend('y', ['b'], { name: 'blog' }))
     draft.section('l7Frontends').create(frontend('f', 'x', { name: 'www' }))
   })
-  test.same([...names.frontends()], [], 'what is staged has no name yet')
+  test.same([...names.frontends()], [], 'a staged record has no name yet')
   await promote()
   test.same([...names.frontends()], [{ id: 'f', name: 'www' }])
   test.same(names.frontend('f'), { id: 'f', name: 'www' })
@@ -85,7 +85,7 @@ t.test('the version stays while names and members do', async (test) => {
   test.equal(names.backend('x'), kept)
   test.equal(names.states, states)
   test.equal(await change((draft) => draft.section('realServers').merge('a', { state: 'drained' })), first)
-  test.ok(names.states > states, 'states have a version of their own')
+  test.ok(names.states > states, 'states have their own version')
   let version = first
   const changes: readonly Parameters<typeof edit>[0][] = [
     (draft) => draft.section('realServers').merge('a', { name: 'new' }),
@@ -104,7 +104,7 @@ t.test('the version stays while names and members do', async (test) => {
   test.match(names.backend('x'), { name: 'new', reals: [{ ripId: 'c', name: 'c' }] })
 })
 
-t.test('each layer has names of its own, of the same real servers', async (test) => {
+t.test('each layer has its own names, for the same real servers', async (test) => {
   const { edit, promote, store } = configFixture(test)
   const names = ([4, 7] as const).map(
     (layer) => new RunningNames(configView(store.running), () => store.revision, layer),

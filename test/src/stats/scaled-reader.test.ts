@@ -21,7 +21,7 @@ const reader = {
 }
 const object = { id: 1, slot: 0 }
 
-t.test('times are stretched; what is counted is told per second, the gauge as it is', (t) => {
+t.test('times are scaled; counts are given per second, the gauge unchanged', (t) => {
   const scaled = scaledReader(reader, 2)
   t.equal(scaled.hwm_s(), 1_000)
   t.match(scaled.tiers(), [{ step_s: 2, rows: 3_600, floor_s: 14 }])
@@ -37,6 +37,6 @@ t.test('times are stretched; what is counted is told per second, the gauge as it
     [50, 52],
     [50, 55],
   ])
-  t.equal(scaledReader(reader, 1), reader, 'seconds that are ours need nothing')
+  t.equal(scaledReader(reader, 1), reader, 'seconds of the same length need nothing')
   t.end()
 })

@@ -41,7 +41,7 @@ t.test('average over the known seconds; minimum and maximum of single seconds', 
   }
 })
 
-t.test('the sum counts the known seconds, also where one value is for two of them', async (t) => {
+t.test('the sum counts the known seconds, also where one value covers two of them', async (t) => {
   const series = new Series()
   const slow = { ...reader, step_s: 2 }
   series.load(slow, window(1, 10), 'sum', object)

@@ -8,7 +8,7 @@ t.test('a silence is noticed once, and again after it was broken', async (t) => 
   const silence = new Silence(clock, (since_ms) => told.push(since_ms))
   clock.advance(60_000)
   silence.look()
-  t.strictSame(told, [], 'what has not begun is no silence')
+  t.strictSame(told, [], 'before the first answer there is no silence')
   silence.heard()
   clock.advance(4_999)
   silence.look()

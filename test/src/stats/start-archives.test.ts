@@ -19,7 +19,7 @@ async function opensAndEnds(worker: ArchiveWorker) {
   t.equal(await ended, 0)
 }
 
-t.test('a thread that was started early is that of who starts the archives first', async (t) => {
+t.test('a thread that was started early belongs to the first caller that starts the archives', async (t) => {
   const early = new Worker(ENTRY)
   const start = startArchivesEarly(early)
   const first = start(optionsOf(t))
@@ -29,7 +29,7 @@ t.test('a thread that was started early is that of who starts the archives first
   await Promise.all([first, second].map(opensAndEnds))
 })
 
-t.test('one that has failed meanwhile is followed by another', async (t) => {
+t.test('a thread that has failed meanwhile is replaced by another', async (t) => {
   const early = new Worker('throw new Error("no memory")', { eval: true })
   const start = startArchivesEarly(early)
   await new Promise((resolve) => early.once('exit', resolve))

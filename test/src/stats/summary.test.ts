@@ -26,14 +26,14 @@ const COLUMNS = ['pxname', 'svname', 'scur', 'stot', 'bin', 'bout', 'status', 't
 const row = (proxy: string, server: string, scur: string, status: string, type: number, rate = '', requests = '') =>
   [proxy, server, scur, 0, 0, 0, status, type, rate, requests].join(',')
 
-/** HAProxy's answer as the archive thread hands it on. */
+/** HAProxy's answer as the archive thread passes it on. */
 function liveOf(lines: readonly string[], live = new LiveAnswers(names, 'n')) {
   const csv = new TextEncoder().encode(`# ${[COLUMNS.join(','), ...lines].join('\n')}\n\n`)
   live.update({ ...tickOf(csv), free: () => void csv.buffer.transfer(0) })
   return live
 }
 
-t.test('layer 7: who is chosen to rest is not down, and a backend that nobody serves is', async (test) => {
+t.test('layer 7: a server halted on purpose is not down, and a backend without serving servers is', async (test) => {
   const live = liveOf([
     row('f1', 'FRONTEND', '4', 'OPEN', 0, '2', '9'),
     row('b1', 'up', '0', 'UP', 2),
@@ -61,7 +61,7 @@ t.test('layer 7: who is chosen to rest is not down, and a backend that nobody se
   test.same((await summarizeLayer7(live, placed)).layer, layer)
 })
 
-t.test('layer 7: a backend without servers serves nobody, whatever HAProxy calls it', async (test) => {
+t.test('layer 7: a backend without servers serves nothing, whatever HAProxy calls it', async (test) => {
   const empty = namesOf(
     [],
     ['a', 'b', 'c'].map((id) => ({ id, name: id, reals: [] })),
@@ -73,7 +73,7 @@ t.test('layer 7: a backend without servers serves nobody, whatever HAProxy calls
   test.same(down, [])
 })
 
-t.test('layer 7: all of one answer, although another one comes meanwhile', async (test) => {
+t.test('layer 7: all data come from one answer, although another one arrives meanwhile', async (test) => {
   const ids = Array.from({ length: 50_000 }, (_, at) => `r${at}`)
   const many = namesOf([], [{ id: 'b1', name: 'shop', reals: ids.map(real) }])
   const live = new LiveAnswers(many, 'n')
@@ -87,16 +87,16 @@ t.test('layer 7: all of one answer, although another one comes meanwhile', async
   const summary = summarizeLayer7(live, placed).finally(() => (isOver = true))
   await turn()
   liveOf([row('b1', 'r0', '0', 'DOWN', 2)], live)
-  test.notOk(isOver, 'others have turns')
+  test.notOk(isOver, 'others have their turn')
   test.match((await summary).layer.reals, { total: 50_000, up: 50_000 })
 })
 
-t.test('layer 7 of a HAProxy that somebody else configures: what is in maintenance is halted', async (test) => {
+t.test('layer 7 of a HAProxy that is configured by others: servers in maintenance are halted', async (test) => {
   const live = liveOf([row('b1', 'up', '0', 'UP', 2), row('b1', 'down', '0', 'MAINT (via b2/x)', 2)])
   const { state: _state, ...observed } = names
   const { layer } = await summarizeLayer7(live, new PlacedObjects(observed))
   test.match(layer.reals, { total: 6, up: 1, halted: 1, down: 0, unknown: 4 })
-  test.same(layer.backends, { total: 2, up: 0, down: 0 }, 'what HAProxy does not say is neither')
+  test.same(layer.backends, { total: 2, up: 0, down: 0 }, 'an unknown one is neither')
 })
 
 t.test('layer 7 without an answer: nothing is up, nothing is down', async (test) => {
@@ -106,7 +106,7 @@ t.test('layer 7 without an answer: nothing is up, nothing is down', async (test)
   test.same(down, [])
 })
 
-t.test('layer 4: sums of what the kernel counts', async (test) => {
+t.test("layer 4: sums of the kernel's counts", async (test) => {
   const rows = [rowKey('frontend', 'f1', ''), rowKey('server', 'b1', 'up')]
   const figures: readonly Readonly<Record<string, number>>[] = [
     { services: 1, connectionsPerSecond: 5, bytesInPerSecond: 10 },

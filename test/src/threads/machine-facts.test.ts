@@ -46,7 +46,7 @@ t.test('each fact is one task of the probe pool', async (test) => {
   ])
 })
 
-t.test('health checks hold up nobody but each other', async (test) => {
+t.test('health checks delay only each other', async (test) => {
   const pool = { run: async (...asked: unknown[]) => asked, close: async () => undefined } as unknown as ProbePool
   const trial = { script: '#!/bin/sh', ip: '192.0.2.1', port: 80, flags: [] }
   const facts = machineFacts({ ...pool, run: () => Promise.reject(new Error('the wrong pool')) }, pool)
@@ -55,7 +55,7 @@ t.test('health checks hold up nobody but each other', async (test) => {
   test.same(await facts.runScript(script), ['script', script])
 })
 
-t.test('time zones are read once, but asked for again while there are none', async (test) => {
+t.test('time zones are read once, but requested again while there are none', async (test) => {
   const answers = [undefined, ['Etc/UTC'], ['never asked']]
   let asked = 0
   const pool = { run: async () => answers[asked++], close: async () => undefined }

@@ -38,7 +38,7 @@ t.test('tasks of the system pool run one after another in a thread', async (t) =
   await pool.close()
 })
 
-t.test('a thread that cannot start fails the tasks that wait for it, and the next one is tried anew', async (t) => {
+t.test('a thread that cannot start fails the tasks that wait for it, and the next start is tried again', async (t) => {
   const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
   const options = { threads: 2, idle_ms: 60_000, queue_max: 8, workerData: undefined }
   const pool = new WorkerPool<typeof tasks>(pathToFileURL(file), options)
@@ -49,7 +49,7 @@ t.test('a thread that cannot start fails the tasks that wait for it, and the nex
   t.equal(await pool.run('shout', 'd'), 'D')
 })
 
-/** One thread that is busy until `free` is called; tells in which order tasks ran. */
+/** One thread that is busy until `free` is called; records the order of tasks. */
 function busyPool(t: Test, more: { readonly queue_max: number; readonly isFair?: true }) {
   const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
   writeFileSync(
@@ -82,7 +82,7 @@ interface BusyTasks {
   order(input: undefined): readonly string[]
 }
 
-t.test('TOO_MANY_AT_ONCE: more of a kind wait than agreed', async (t) => {
+t.test('TOO_MANY_AT_ONCE: more of a kind wait than allowed', async (t) => {
   const { pool, busy, free } = busyPool(t, { queue_max: 1 })
   const waiting = pool.run('search', undefined)
   const { details } = await refuses(t, 'TOO_MANY_AT_ONCE', pool.run('search', undefined))
@@ -93,7 +93,7 @@ t.test('TOO_MANY_AT_ONCE: more of a kind wait than agreed', async (t) => {
   t.same(await pool.run('order', undefined), ['wait', 'search', 'restore'], 'in order of arrival')
 })
 
-t.test('many of a kind keep no other kind waiting', async (t) => {
+t.test('many of a kind delay no other kind', async (t) => {
   const { pool, busy, free } = busyPool(t, { queue_max: 4, isFair: true })
   const searches = [1, 2, 3, 4].map(() => pool.run('search', undefined))
   const restores = [1, 2].map(() => pool.run('restore', undefined))
@@ -104,7 +104,7 @@ t.test('many of a kind keep no other kind waiting', async (t) => {
 })
 
 for (const isCutOff of [false, true])
-  t.test(`a thread that looks for its modules ends after it has them${isCutOff ? ', cut off' : ''}`, async (t) => {
+  t.test(`a thread that loads its modules ends after it has them${isCutOff ? ', cut off' : ''}`, async (t) => {
     const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
     writeFileSync(
       file,
@@ -122,5 +122,5 @@ for (const isCutOff of [false, true])
     Atomics.notify(lock, 0)
     await closed
     t.equal(lock[1], 1, 'it had its modules')
-    if (!isCutOff) t.same(await told, ['done'], 'and what waited for it is done')
+    if (!isCutOff) t.same(await told, ['done'], 'and its waiting task is done')
   })

@@ -8,7 +8,7 @@ import { viewOf } from '../../fixtures/view.ts'
 
 const FALLBACK = { ip: '192.0.2.9', port: 80 }
 
-/** What is said of a frontend whose backend has two real servers like this. */
+/** Warnings for a frontend whose backend has two real servers with these fields. */
 function said(states: readonly Partial<RealServer>[], more: Partial<L7Backend> = {}) {
   const realServers = states.map((state, index) => realServer(`r${index}`, state))
   const ids = realServers.map(({ id }) => id)
@@ -22,7 +22,7 @@ function said(states: readonly Partial<RealServer>[], more: Partial<L7Backend> =
   return found.map(({ code, resource, message }) => [code, resource, message] as const)
 }
 
-t.test('NO_SERVER_LEFT: nobody behind a frontend takes traffic', async (test) => {
+t.test('NO_SERVER_LEFT: no server behind a frontend takes traffic', async (test) => {
   test.same(said([{ state: 'online' }, { state: 'halted' }]), [], 'one is left')
   test.same(said([{ state: 'halted' }, { state: 'drained' }], { fallback: FALLBACK }), [], 'the fallback answers')
   for (const states of [[{ state: 'halted' }, { state: 'drained' }], [{ weight: 0 }], []] as const) {
@@ -40,18 +40,18 @@ t.test('NO_SERVER_LEFT: nobody behind a frontend takes traffic', async (test) =>
   test.match(said([{}], { enabled: false }), [['NO_SERVER_LEFT', 'l7Frontends', /Layer 7 backend b \(b\) is disabled/]])
 })
 
-t.test('NO_SERVER_LEFT: of the backends of rules each needs one', async (test) => {
+t.test('NO_SERVER_LEFT: each backend of the rules needs one', async (test) => {
   const view = viewOf({ realServers: [realServer('r')], l7Backends: [backend('a', ['r']), backend('b', [])] })
   const of = (rules: Rule[], id: string | null) => layer7ServersLeft(frontend('f', id, { rules }), view)
   const to = (backendId: string): Rule => ({ do: { type: 'backend', backendId } })
   test.match(of([to('b')], 'a'), [{ code: 'NO_SERVER_LEFT', message: /has requests for which .*b \(b\) has no real/ }])
   test.match(of([to('b')], null), [{ message: /would have no server/ }])
   test.same(of([to('a')], null), [])
-  test.same(of([{ do: { type: 'respond' } }], null), [], 'it answers by itself')
+  test.same(of([{ do: { type: 'respond' } }], null), [], 'it answers itself')
   test.match(of([{ do: { type: 'removeHeader', name: 'X' } }], null), [{ code: 'NO_SERVER_LEFT' }])
 })
 
-t.test('a frontend that serves nobody, or only sends people elsewhere, needs no server', async (test) => {
+t.test('a frontend that serves nothing, or only redirects, needs no server', async (test) => {
   const view = viewOf({
     l7Backends: [],
     floatingIps: [{ id: 'x', ip: '192.0.2.1', groupId: 'g', enabled: false }],
@@ -64,7 +64,7 @@ t.test('a frontend that serves nobody, or only sends people elsewhere, needs no 
   test.same(of({ httpRedirectToHttps: true, certificates: ['c'] }), ['NO_SERVER_LEFT'])
 })
 
-t.test('WEIGHTS_MEAN_LITTLE: different weights where they count little or nothing', async (test) => {
+t.test('WEIGHTS_MEAN_LITTLE: different weights where they have little or no effect', async (test) => {
   const view = viewOf({
     realServers: [
       realServer('a', { weight: 10 }),
@@ -82,7 +82,7 @@ t.test('WEIGHTS_MEAN_LITTLE: different weights where they count little or nothin
   test.same(weights('l7Backends', even, view), [], 'the weights of the backend are the same')
   const spare = [{ ripId: 'a' }, { ripId: 'b', backup: true }]
   const one = backend('be', [], { balance: 'leastconn', reals: spare })
-  test.same(weights('l7Backends', one, view), [], 'a backup shares with nobody')
+  test.same(weights('l7Backends', one, view), [], 'a backup shares no traffic')
   const layer4 = (scheduler: 'rr' | 'wrr') =>
     weights('l4Backends', l4Backend('be', ['a', 'b'], { scheduler }), view).map(({ message }) => message)
   test.match(layer4('rr'), [/Layer 4 backend be \(be\) .* rr heeds no weights/])

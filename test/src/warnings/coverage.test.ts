@@ -14,7 +14,7 @@ const not = (condition: Condition): Condition => ({ ...condition, negate: true }
 const API = that('path', 'begins', '/api')
 const A = that('host', 'is', 'a.test')
 
-/** Of two rules, whether the first leaves the second nothing. */
+/** Pairs of rules of which the first leaves nothing for the second. */
 const COVERED: readonly (readonly [when: When, by: When])[] = [
   [all(that('path', 'is', '/api/x')), all(API)],
   [all(that('path', 'begins', '/api/')), all(API)],
@@ -48,7 +48,7 @@ const NOT_COVERED: readonly (readonly [when: When, by: When])[] = [
   [all(that('sni', 'is', 'a.test')), all(A)],
 ]
 
-t.test('a rule covers another when each request of the other is one of its own', async (test) => {
+t.test('a rule covers another when it matches every request of the other', async (test) => {
   const of = ([when, by]: readonly [When, When]) =>
     covers({ when: by, do: { type: 'deny' } }, { when, do: { type: 'deny' } })
   for (const one of COVERED) test.ok(of(one), JSON.stringify(one))
@@ -58,7 +58,7 @@ t.test('a rule covers another when each request of the other is one of its own',
   test.notOk(covers({ ...always, when: all(API) }, always))
 })
 
-t.test('of many rules the same one is found as by comparing all', (test) => {
+t.test('among many rules the result is that of comparing all', (test) => {
   const random = seededRandom(7)
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
   const conditions: readonly Condition[] = [...COVERED, ...NOT_COVERED].flatMap((pair) =>

@@ -29,17 +29,17 @@ function warned({ groups = [group('lan', ['a', 'b'])], enabled = true, serves = 
   )
 }
 
-t.test('CONNECTIONS_END: once for each floating IP that moves with connections of Layer 4', async (test) => {
+t.test('CONNECTIONS_END: once for each floating IP that moves with Layer 4 connections', async (test) => {
   test.match(warned(), [
     { code: 'CONNECTIONS_END', resource: 'floatingIps', resourceId: 'f', name: IP, message: /connectionSync/ },
   ])
   test.equal(
     warned({ groups: [group('lan', ['a', 'b']), group('link', ['a', 'c'], true)] }).length,
     1,
-    'b is told nothing',
+    'nothing is sent to b',
   )
   test.same(warned({ groups: [group('lan', ['a', 'b']), group('link', ['a', 'b'], true)] }), [])
-  test.same(warned({ groups: [group('lan', ['a'])] }), [], 'it has one node to be on')
+  test.same(warned({ groups: [group('lan', ['a'])] }), [], 'only one node can have it')
   test.same(warned({ enabled: false }), [])
   test.same(warned({ serves: false }), [])
   test.same(warned({ ip: '192.0.2.11' }), [])

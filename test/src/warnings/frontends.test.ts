@@ -8,17 +8,17 @@ import { viewOf } from '../../fixtures/view.ts'
 const TLS = { certificates: ['c'] }
 const codes = (found: readonly { readonly code: string }[]) => found.map(({ code }) => code)
 
-t.test('REDIRECT_CANNOT_FIRE: every port speaks TLS', async (test) => {
+t.test('REDIRECT_CANNOT_FIRE: every port uses TLS', async (test) => {
   const of = (more: Partial<L7Frontend>) =>
     codes(withoutEffect(frontend('f', 'b', { httpRedirectToHttps: true, ...more })))
   test.same(of({ ...TLS, ports: '443' }), ['REDIRECT_CANNOT_FIRE'])
   test.same(of({ ...TLS, ports: '80,443' }), [], 'port 80 stays plain')
-  test.same(of({ ports: '8080' }), [], 'without TLS all of them are sent')
+  test.same(of({ ports: '8080' }), [], 'without TLS all of them redirect')
   test.same(of({ ...TLS, ports: '443', enabled: false }), [])
   test.same(of({ ...TLS, ports: '443', httpRedirectToHttps: false }), [])
 })
 
-t.test('HSTS_CANNOT_FIRE: no port speaks TLS', async (test) => {
+t.test('HSTS_CANNOT_FIRE: no port uses TLS', async (test) => {
   const of = (more: Partial<L7Frontend>) => codes(withoutEffect(frontend('f', 'b', more)))
   test.same(of({ hsts: true }), ['HSTS_CANNOT_FIRE'])
   test.same(of({ hsts: 300 }), ['HSTS_CANNOT_FIRE'])
@@ -38,7 +38,7 @@ t.test('COOKIE_NOT_SECURE: a port without TLS in front of a backend with cookies
   test.match(of({}, { type: 'cookie' }), [['COOKIE_NOT_SECURE', /the cookie FULCRUMID/]])
   test.same(of({}, { type: 'ip' }), [])
   test.same(of(TLS), [])
-  test.same(of({ ...TLS, ports: '80,443', httpRedirectToHttps: true }), [], 'port 80 only sends people to the other')
+  test.same(of({ ...TLS, ports: '80,443', httpRedirectToHttps: true }), [], 'port 80 only redirects to the other')
   test.same(of({ httpRedirectToHttps: true }), [])
 })
 
@@ -50,7 +50,7 @@ t.test('COOKIE_NOT_SECURE: the backend of a rule as well', async (test) => {
   test.same(codes(plainCookies(frontend('f', 'a'), view)), [])
 })
 
-t.test('PROXY_FROM_ANYBODY: whoever reaches a frontend names its client', async (test) => {
+t.test('PROXY_FROM_ANYBODY: any client of a frontend can set its address', async (test) => {
   const of = (more: Partial<L7Frontend>) => believesAnybody(frontend('f', 'b', more)).map(({ code }) => code)
   test.same(of({ proxyProtocol: true }), ['PROXY_FROM_ANYBODY'])
   for (const more of [{ proxyProtocol: ['192.0.2.1'] }, { proxyProtocol: true, enabled: false }, {}])

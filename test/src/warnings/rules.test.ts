@@ -10,7 +10,7 @@ const onPath = (match: 'is' | 'begins', path: string): Pick<Rule, 'when'> => ({
   when: { all: [{ type: 'path', match, values: [path] }] },
 })
 
-t.test('RULE_CANNOT_HOLD: one before it takes every request', async (test) => {
+t.test('RULE_CANNOT_HOLD: an earlier one matches every request', async (test) => {
   const of = (rules: Rule[], more: Partial<L7Frontend> = {}) =>
     rulesWithoutEffect(frontend('f', 'b', { rules, ...more })).map(({ code, message }) => [code, message] as const)
   const [all, some, header]: Rule[] = [
@@ -25,7 +25,7 @@ t.test('RULE_CANNOT_HOLD: one before it takes every request', async (test) => {
   test.same(of([all, some] as Rule[], { enabled: false }), [])
 })
 
-t.test('REDIRECT_LOOP: it leads to where it holds as well', async (test) => {
+t.test('REDIRECT_LOOP: its target matches it again', async (test) => {
   const of = (when: Pick<Rule, 'when'>, to: string) =>
     codes(rulesWithoutEffect(frontend('f', 'b', { rules: [{ ...when, do: { type: 'redirect', to } }] })))
   test.same(of({}, '/a?x'), ['REDIRECT_LOOP'])
@@ -33,7 +33,7 @@ t.test('REDIRECT_LOOP: it leads to where it holds as well', async (test) => {
   test.same(of(onPath('is', '/a'), '/a'), ['REDIRECT_LOOP'])
   test.same(of(onPath('is', '/a'), '/a/'), [])
   test.same(of(onPath('begins', '/a'), 'https://other.test/a'), [], 'another host')
-  test.same(of(onPath('begins', '/a'), '/{host}/a'), [], 'nobody knows')
+  test.same(of(onPath('begins', '/a'), '/{host}/a'), [], 'unknown')
 })
 
 const that = (type: Condition['type'], match: Condition['match'], ...values: string[]): Condition => ({
@@ -46,7 +46,7 @@ const not = (condition: Condition): Condition => ({ ...condition, negate: true }
 const API = that('path', 'begins', '/api')
 const A = that('host', 'is', 'a.test')
 
-t.test('RULE_CANNOT_HOLD: one before it takes every request that it is for, and only what is certain', async (test) => {
+t.test('RULE_CANNOT_HOLD: an earlier one matches all of its requests, only where that is certain', async (test) => {
   const of = (...rules: Rule[]) =>
     rulesWithoutEffect(frontend('f', 'b', { rules })).map(({ code, message }) => [code, message] as const)
   const pair = ([when, by]: readonly [When, When]): Rule[] => [
@@ -81,9 +81,9 @@ t.test('REDIRECT_LOOP: to the same host and port as well', async (test) => {
   test.same(of('{path}?x=1'), LOOP)
   test.same(of('http://{host}/a'), LOOP)
   test.same(of('http://{host}/a', {}, all(that('path', 'is', '/b'))), [])
-  test.same(of('https://{host}{path}'), [], 'to TLS, which something else speaks')
+  test.same(of('https://{host}{path}'), [], 'to TLS, which another program terminates')
   test.same(of('http://{host}{path}', TLS), [], 'from TLS')
-  test.same(of('https://{host}{path}', { ...TLS, ports: '8443' }), LOOP, 'clients say the port with the host')
+  test.same(of('https://{host}{path}', { ...TLS, ports: '8443' }), LOOP, 'clients send the port with the host')
   test.same(of('https://a.test/', TLS, all(A)), LOOP)
   test.same(of('https://A.test', TLS, all(A)), LOOP)
   test.same(of('https://a.test/x', TLS, all(that('host', 'ends', '.test'), that('path', 'contains', 'x'))), LOOP)
@@ -96,7 +96,7 @@ t.test('REDIRECT_LOOP: to the same host and port as well', async (test) => {
   test.same(of('https://{host}{path}', TLS, all(that('source', 'in', '192.0.2.0/24'))), LOOP)
 })
 
-t.test('200 rules of 1,000 values each are looked at without anybody waiting', async (test) => {
+t.test('200 rules of 1,000 values each are checked without blocking others', async (test) => {
   const values = (from: number) => Array.from({ length: 1000 }, (_, at) => `h${from + at}.test`)
   for (const match of ['is', 'ends'] as const) {
     const rules = Array.from({ length: 200 }, (_, at): Rule => ({

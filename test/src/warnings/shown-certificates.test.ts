@@ -6,7 +6,7 @@ import { unreachedCertificates } from '../../../src/warnings/shown-certificates.
 import { frontend } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-/** As far as it is looked at. */
+/** Only the fields that are used. */
 const certificate = (id: string, subjectAlt: string[], keyType = 'rsa 2048'): Certificate => ({
   id,
   name: id,
@@ -30,19 +30,19 @@ function told(certificates: readonly Certificate[], more: Partial<L7Frontend> = 
   return unreachedCertificates(shown, view).map(({ code, message }) => `${code} ${message}`)
 }
 
-t.test('CERTIFICATE_UNREACHED: another one stands before it for all of its names', async (test) => {
+t.test('CERTIFICATE_UNREACHED: another one takes precedence for all of its names', async (test) => {
   const [both, one] = [certificate('both', ['a.test', 'b.test']), certificate('one', ['A.test'])]
   test.match(told([both, one]), [
     /^CERTIFICATE_UNREACHED The Layer 7 frontend f \(f\) has the certificate one \(one\) in vain: .* both \(both\)/,
   ])
-  test.same(told([one, both]), [], 'the second one is for more')
+  test.same(told([one, both]), [], 'the second one has more names')
   test.same(told([both, one], { enabled: false }), [])
   test.same(told([both, certificate('ec', ['a.test'], 'ec prime256v1')]), [], 'clients choose by the kind of key')
-  test.same(told([certificate('wild', ['*.test']), one]), [], 'the exact name goes first')
+  test.same(told([certificate('wild', ['*.test']), one]), [], 'the exact name takes precedence')
   test.match(told([certificate('x', []), certificate('y', ['named.test'])]), [/certificate y/], 'by its common name')
 })
 
-t.test('CERTIFICATE_UNREACHED: no rule is for its names', async (test) => {
+t.test('CERTIFICATE_UNREACHED: no rule matches its names', async (test) => {
   const names = [certificate('a', ['a.test']), certificate('b', ['b.test', '*.x.test'])]
   const rule = (...when: Condition[]): Rule => ({
     ...(when.length > 0 && { when: { all: when } }),
@@ -73,7 +73,7 @@ t.test('CERTIFICATE_UNREACHED: no rule is for its names', async (test) => {
   ]
   for (const one of reaching) test.same(of(rule(host('is', 'a.test')), one), [], JSON.stringify(one))
   const limit: Rule = { do: { type: 'limit', per: 'source', rate: 1 } }
-  test.match(of(rule(host('is', 'a.test')), limit), [/certificate b/], 'a limit takes nothing')
+  test.match(of(rule(host('is', 'a.test')), limit), [/certificate b/], 'a limit takes no requests')
   test.same(told(names, { rules: [rule(host('is', 'a.test'))] }), [], 'the default backend takes the rest')
   test.same(told(names, { defaultBackendId: null }), [], 'without rules and backend nothing is served at all')
 })

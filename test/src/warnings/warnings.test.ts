@@ -11,7 +11,7 @@ import { viewOf } from '../../fixtures/view.ts'
 const DAY_MS = 86_400_000
 const CHANGED = [{ section: 'realServers', id: 'r' }] as const
 
-t.test('what changes bring about is told; what was so already is not, unless it was touched', async (test) => {
+t.test('effects of changes are reported; earlier conditions are not, unless they were touched', async (test) => {
   const records = { l7Frontends: [frontend('f', 'b')], l7Backends: [backend('b', ['r'])] }
   const online = viewOf({ ...records, realServers: [realServer('r')] })
   const halted = viewOf({ ...records, realServers: [realServer('r', { state: 'halted' })] })
@@ -23,7 +23,7 @@ t.test('what changes bring about is told; what was so already is not, unless it 
   test.same(await codes(halted, online, CHANGED, 0), [])
 })
 
-t.test('CERTIFICATE_EXPIRES: within 30 days, where somebody shows it', async (test) => {
+t.test('CERTIFICATE_EXPIRES: within 30 days, where it is presented', async (test) => {
   const certificate = await certificateRecord(test, 'c')
   const end_ms = Date.parse(certificate.facts.validTo)
   const records = { certificates: [certificate], realServers: [realServer('r')], l7Backends: [backend('b', ['r'])] }
@@ -41,10 +41,10 @@ t.test('CERTIFICATE_EXPIRES: within 30 days, where somebody shows it', async (te
   const renewed = viewOf({ ...records, ...short, ...acme, l7Frontends: [frontend('f', 'b', { certificates: ['c'] })] })
   const isTold = async (now_ms: number) => (await told(now_ms, renewed)).some((text) => text.includes('expires'))
   test.equal(await isTold(end_ms - 1.1 * DAY_MS), false, 'an order renews it')
-  test.equal(await isTold(end_ms - 0.9 * DAY_MS), true, 'it should have been by now')
+  test.equal(await isTold(end_ms - 0.9 * DAY_MS), true, 'it should have been renewed by now')
 })
 
-t.test('CERTIFICATE_EXPIRES: an issuer that is sent with it counts as well', async (test) => {
+t.test('CERTIFICATE_EXPIRES: an issuer in its chain counts as well', async (test) => {
   const { pair, record } = certificateMaker(test)
   const issuer = pair({ name: 'Issuer', isCa: true, issuer: pair({ name: 'Root', isCa: true }), days: 5 })
   const certificates = [record('c', pair({ name: 'leaf.test', issuer, days: 300 }), issuer)]
@@ -70,7 +70,7 @@ t.test('SNMP_USER_INCOMPLETE: the agent would not know the user', async (test) =
   ])
 })
 
-t.test('RENEWAL_FAILS after three times, CHALLENGE_UNANSWERED where a CA would ask in vain', async (test) => {
+t.test('RENEWAL_FAILS after three times, CHALLENGE_UNANSWERED where a CA would get no answer', async (test) => {
   const account = acmeAccount('a')
   const acmeAccounts = [account]
   const failed = (failures: number) => {

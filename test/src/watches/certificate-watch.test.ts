@@ -9,7 +9,7 @@ import { viewOf } from '../../fixtures/view.ts'
 
 const DAY_MS = 86_400_000
 
-t.test('each warning is told once, also over restarts; a new certificate begins anew', async (test) => {
+t.test('each warning is given once, also over restarts; a new certificate starts again', async (test) => {
   const store = openStore(test)
   const clock = manualClock()
   const told: string[] = []
@@ -59,7 +59,7 @@ t.test('it looks at its start, and no more after its end', async (test) => {
   test.equal(looks, 1)
 })
 
-t.test('every certificate of running is watched, with the names of what shows it', async (test) => {
+t.test('every certificate of running is watched, with the names of its users', async (test) => {
   const { pair, record } = certificateMaker(test)
   const shown = record('shown', pair({ name: 'shown.test' }))
   const running = viewOf({
@@ -74,7 +74,7 @@ t.test('every certificate of running is watched, with the names of what shows it
   test.equal(certificatesIn(running)[0]?.notAfter.toISOString(), shown.facts.validTo)
 })
 
-t.test('one that an order renews is told of only when that does not happen', async (test) => {
+t.test('one that an order renews is only reported when that fails', async (test) => {
   const { pair, record } = certificateMaker(test)
   const ordered = record('ordered', pair({ name: 'www.site.test', days: 6 }))
   const acmeOrders = [acmeOrder('o', 'a', { certificateId: 'ordered' })]

@@ -35,7 +35,7 @@ function fixture(test: Test) {
   return { ...config, clock, engine, confirmation, add, names, apply }
 }
 
-t.test('an apply that nobody confirms is taken back as a revision of its own', async (test) => {
+t.test('an unconfirmed apply is reverted as a separate revision', async (test) => {
   const { add, apply, names, store, clock, engine, confirmation } = fixture(test)
   await add('a')
   await apply()
@@ -54,13 +54,13 @@ t.test('an apply that nobody confirms is taken back as a revision of its own', a
   test.match(
     store.changes(),
     [{ key: 'b', actor: 'tester@localhost', endpoint: 'test', before: undefined, after: { value: { id: 'b' } } }],
-    'what was taken back is pending again, with its author',
+    'the reverted change is pending again, with its author',
   )
   await engine.apply({ force: undefined }, TESTER)
   test.same(names(), ['a', 'b'])
 })
 
-t.test('what is pending again is so after a restart, a deletion too', async (test) => {
+t.test('restored pending changes survive a restart, deletions too', async (test) => {
   const { add, apply, edit, store, engine } = fixture(test)
   await add('a')
   await add('b')
@@ -75,7 +75,7 @@ t.test('what is pending again is so after a restart, a deletion too', async (tes
   test.same(strip(store.changes()), strip(before), 'under their own ids')
 })
 
-t.test('who could not have made the changes does not confirm them', async (test) => {
+t.test('a user who could not have made the changes cannot confirm them', async (test) => {
   const { add, apply, engine } = fixture(test)
   await add('a')
   await apply(30)
@@ -108,7 +108,7 @@ t.test('while one waits, another apply is refused with the seconds left', async 
   await apply()
 })
 
-t.test('a machine that was started anew has not been confirmed, whatever its clock says', async (test) => {
+t.test('a restarted machine has not been confirmed, whatever its clock says', async (test) => {
   const { add, apply, names, clock, confirmation } = fixture(test)
   await add('a')
   await apply(86_400)
@@ -116,7 +116,7 @@ t.test('a machine that was started anew has not been confirmed, whatever its clo
   test.same(names(), [])
 })
 
-t.test('a clock that is set moves no deadline', async (test) => {
+t.test('setting a clock moves no deadline', async (test) => {
   const { add, apply, names, clock, confirmation } = fixture(test)
   await add('a')
   await apply(30)
@@ -124,7 +124,7 @@ t.test('a clock that is set moves no deadline', async (test) => {
   test.same(names(), ['a'])
 })
 
-t.test('edits made while it waited stay, over what was taken back', async (test) => {
+t.test('edits made during the wait stay, on top of the reverted changes', async (test) => {
   const { add, apply, edit, names, store, clock, confirmation } = fixture(test)
   await add('a')
   await apply()
@@ -145,7 +145,7 @@ t.test('edits made while it waited stay, over what was taken back', async (test)
   )
 })
 
-t.test('a revert that comes after the confirmation does nothing', async (test) => {
+t.test('a revert after the confirmation does nothing', async (test) => {
   const { add, apply, names, store, engine } = fixture(test)
   await add('a')
   await apply(30)
@@ -155,7 +155,7 @@ t.test('a revert that comes after the confirmation does nothing', async (test) =
   test.same(names(), ['a'])
 })
 
-t.test('a record that comes back has a revision of its own: who read it before must read again', async (test) => {
+t.test('a record that comes back has a new revision: an earlier reader must read again', async (test) => {
   const { add, apply, edit, store, clock, confirmation } = fixture(test)
   await add('a')
   await apply()
@@ -173,7 +173,7 @@ t.test('a record that comes back has a revision of its own: who read it before m
   )
 })
 
-t.test('what one driver cannot take back holds back nothing else, and is tried again', async (test) => {
+t.test('changes that one driver cannot revert do not block others, and are retried', async (test) => {
   const config = configFixture(test)
   const clock = manualClock()
   const machine = { isBroken: false }
@@ -226,7 +226,7 @@ t.test('what one driver cannot take back holds back nothing else, and is tried a
   test.equal(config.store.journal(), undefined)
 })
 
-t.test('what people did to their own account meanwhile is not taken back with it', async (test) => {
+t.test("changes of users' own accounts meanwhile are not reverted with it", async (test) => {
   const { edit, apply, store, clock, engine, confirmation } = fixture(test)
   await edit((draft) => draft.section('users').create(user('u', { firstName: 'Old', passwordHash: 'leaked' })))
   await apply()

@@ -17,7 +17,7 @@ function fixture(floating = ['10.0.0.100', 'fd00::1']) {
   return { held, own, told, clock }
 }
 
-t.test('what an interface of this node has is held, since it was seen there', async (test) => {
+t.test('an address on an interface of this node is held, since it was seen there', async (test) => {
   const { held, own, told, clock } = fixture()
   held.look()
   test.same(held.held, [])
@@ -36,7 +36,7 @@ t.test('what an interface of this node has is held, since it was seen there', as
   ])
 })
 
-t.test('those that are there when the daemon starts have not moved', async (test) => {
+t.test('addresses that are present at the start of the daemon have not moved', async (test) => {
   const { held, own, told } = fixture()
   own.add('fd00::1')
   held.look()
@@ -44,7 +44,7 @@ t.test('those that are there when the daemon starts have not moved', async (test
   test.same(told, [])
 })
 
-t.test('the addresses of this machine are read as the kernel has them', async (test) => {
+t.test("the addresses of this machine are read in the kernel's form", async (test) => {
   const running = viewOf(pair({ floating: ['127.0.0.1'] }))
   const held = new HeldAddresses({
     nodeId: 'node',

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { MasterSession } from '../../../src/watches/master-session.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-/** Something that listens as a master does, and ends as one does. */
+/** A listener that behaves like a master, also at its end. */
 async function master(path: string) {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => sockets.add(socket.on('error', () => undefined)))
@@ -47,7 +47,7 @@ t.test('a master is there while a session with it is open', async (test) => {
   test.notOk(session.isThere)
   const first = await master(path)
   await session.start()
-  test.ok(session.isThere, 'which is known from the start on')
+  test.ok(session.isThere, 'known from the start on')
   const ended = change()
   await first.end()
   await ended
@@ -60,14 +60,14 @@ t.test('a master is there while a session with it is open', async (test) => {
   await second.end()
 })
 
-t.test('that none is there is known from the start on as well', async (test) => {
+t.test('its absence is known from the start on as well', async (test) => {
   const { session, changes } = watched(test, join(temporaryFolder(test, 'master'), 's'))
   await session.start()
   test.notOk(session.isThere)
   test.same(changes, [])
 })
 
-t.test('one that reloads, and takes sessions again at once, was never away', async (test) => {
+t.test('one that reloads, and accepts sessions again at once, was never away', async (test) => {
   const path = join(temporaryFolder(test, 'master'), 's')
   const { session, changes } = watched(test, path)
   const one = await master(path)

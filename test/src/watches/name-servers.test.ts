@@ -7,14 +7,14 @@ import { NameServers, type NameServersHere } from '../../../src/watches/name-ser
 function fixture() {
   const here: NameServersHere = { current: ['192.0.2.1:53'] }
   const machine = { now: ['192.0.2.1:53'], ok: true, throws: false, isUnsettled: false, isAsked: true }
-  /** Whom HAProxy was told of, by each reload. */
+  /** The name servers of HAProxy after each reload. */
   const reloads: string[] = []
   const engine = {
     get isUnsettled() {
       return machine.isUnsettled
     },
     converge: async (select: Parameters<ApplyEngine['converge']>[0]) => {
-      // Sound: it looks at names.
+      // Sound: it uses names.
       t.same(
         ['network', 'layer7proxy'].map((name) => select?.({ name } as Driver)),
         [false, true],
@@ -30,7 +30,7 @@ function fixture() {
   return { watch, here, machine, reloads }
 }
 
-t.test('HAProxy is told of other name servers, once', async (test) => {
+t.test('HAProxy gets changed name servers, once', async (test) => {
   const { watch, machine, reloads } = fixture()
   await watch.look()
   machine.now = ['192.0.2.2:53', '192.0.2.3:53']
@@ -39,7 +39,7 @@ t.test('HAProxy is told of other name servers, once', async (test) => {
   test.same(reloads, ['192.0.2.2:53,192.0.2.3:53'])
 })
 
-t.test('nothing is reloaded where no name is asked for, but the next plan knows', async (test) => {
+t.test('nothing is reloaded where no name is resolved, but the next plan knows', async (test) => {
   const { watch, here, machine, reloads } = fixture()
   machine.isAsked = false
   machine.now = ['192.0.2.2:53']
@@ -47,7 +47,7 @@ t.test('nothing is reloaded where no name is asked for, but the next plan knows'
   test.same([reloads, here.current], [[], machine.now])
 })
 
-t.test('an apply is not disturbed, and what failed is tried again', async (test) => {
+t.test('an apply is not disturbed, and a failure is retried', async (test) => {
   const { watch, here, machine, reloads } = fixture()
   machine.now = ['192.0.2.2:53']
   machine.isUnsettled = true

@@ -7,7 +7,7 @@ import { NameWatch } from '../../../src/watches/name-watch.ts'
 
 function fixture(records: Records) {
   const told: object[] = []
-  /** By backend and server: what HAProxy says of its address; absent when HAProxy does not answer. */
+  /** By backend and server: HAProxy's address for it; absent when HAProxy does not answer. */
   const addresses = new Map<string, string>()
   const state = { view: viewOf(records), revision: 1 }
   const watch = new NameWatch({
@@ -42,16 +42,16 @@ const EVENT = {
   host: 'web.test',
 }
 
-t.test('another address is told, with the one before', (t) => {
+t.test('another address is reported, with the previous one', (t) => {
   const { look } = fixture(SITE)
-  t.same(look('192.0.2.1:80', '192.0.2.1:80'), [], 'the first one is no news')
+  t.same(look('192.0.2.1:80', '192.0.2.1:80'), [], 'the first one is not reported')
   t.same(look('192.0.2.2:80'), [{ ...EVENT, state: 'resolved', address: '192.0.2.2', before: '192.0.2.1' }])
   t.same(look('[2001:db8::1]:80'), [{ ...EVENT, state: 'resolved', address: '2001:db8::1', before: '192.0.2.2' }])
   t.same(look(undefined, '[2001:db8::1]:80'), [], 'HAProxy did not answer')
   t.end()
 })
 
-t.test('a name that leads nowhere is told when that was so twice, and that it leads somewhere again', (t) => {
+t.test('a name that leads nowhere is reported at the second look, and its recovery', (t) => {
   const { look } = fixture(SITE)
   t.same(look('192.0.2.1:80', '', '192.0.2.1:80'), [], 'a moment')
   t.same(look('', ''), [{ ...EVENT, state: 'unresolved', address: null, before: '192.0.2.1' }])
@@ -60,7 +60,7 @@ t.test('a name that leads nowhere is told when that was so twice, and that it le
   t.end()
 })
 
-t.test('one that was never resolved is told, but not in its first moment', (t) => {
+t.test('one that was never resolved is reported, but not in its first moment', (t) => {
   const { look } = fixture(SITE)
   t.same(look('', '192.0.2.1:80'), [])
   const other = fixture(SITE)

@@ -57,10 +57,10 @@ function fixture(test: Test) {
   return { upkeep, plans, machine, apply, lines, nodeIds, clock }
 }
 
-t.test('the network alone is made as running says, and nobody is asked about addresses', async (test) => {
+t.test('only the network is enforced, and addresses are not probed', async (test) => {
   const { upkeep, plans, machine, apply } = fixture(test)
   await upkeep.look()
-  test.same(plans, [], 'where nothing is configured nothing is looked at')
+  test.same(plans, [], 'where nothing is configured nothing is checked')
   await apply()
   await upkeep.look()
   test.match(plans, [[{ kind: 'network', phase: 'settle', keepsPart: true }]])
@@ -68,7 +68,7 @@ t.test('the network alone is made as running says, and nobody is asked about add
   test.notOk(JSON.stringify(plans).includes('"pingCheck":true'))
 })
 
-t.test('a trouble is in the log, and tried again', async (test) => {
+t.test('an error is logged, and retried', async (test) => {
   const { upkeep, plans, machine, apply, lines } = fixture(test)
   await apply()
   machine.result = { ...FAILED, output: 'RTNETLINK answers: Operation not permitted' }
@@ -80,26 +80,23 @@ t.test('a trouble is in the log, and tried again', async (test) => {
   upkeep.close()
 })
 
-t.test(
-  'who comes or goes changes whose addresses are whose: what was alone goes first, and is made last',
-  async (test) => {
-    const { upkeep, plans, apply, nodeIds, clock } = fixture(test)
-    await apply()
-    clock.advance(1_000)
-    await upkeep.lookWho()
-    test.same(plans, [], 'nobody came')
-    nodeIds.push('n', 'm')
-    await upkeep.lookWho()
-    const networks = () => plans.filter((steps) => steps.some(({ kind }) => kind === 'network')).length
-    test.equal(networks(), 2)
-    test.ok(plans.some((steps) => steps.some((step) => step.kind === 'unit' && step.unit === 'clusterha')))
-    clock.advance(60_000)
-    await upkeep.lookWho()
-    test.equal(networks(), 2)
-  },
-)
+t.test('when nodes join or leave, addresses of this node alone are removed first, and added last', async (test) => {
+  const { upkeep, plans, apply, nodeIds, clock } = fixture(test)
+  await apply()
+  clock.advance(1_000)
+  await upkeep.lookWho()
+  test.same(plans, [], 'no node came')
+  nodeIds.push('n', 'm')
+  await upkeep.lookWho()
+  const networks = () => plans.filter((steps) => steps.some(({ kind }) => kind === 'network')).length
+  test.equal(networks(), 2)
+  test.ok(plans.some((steps) => steps.some((step) => step.kind === 'unit' && step.unit === 'clusterha')))
+  clock.advance(60_000)
+  await upkeep.lookWho()
+  test.equal(networks(), 2)
+})
 
-t.test('what fails when somebody comes is tried again until it is done', async (test) => {
+t.test('a failure when a node joins is retried until it succeeds', async (test) => {
   const { upkeep, plans, machine, apply, nodeIds, clock } = fixture(test)
   await apply()
   nodeIds.push('n', 'm')

@@ -57,7 +57,7 @@ function fixture({ nodeIds = PAIR, layer4 = false, ...more }: Given = {}) {
 const READY = ['0\n', '0\n']
 const NOT_READY = ['1\n', '0\n']
 
-t.test('a node is not ready before it is what running says', async (test) => {
+t.test('a node is not ready before it matches running', async (test) => {
   const { readiness, told, writes } = fixture()
   test.same(await told(), [undefined, undefined])
   test.equal(readiness.why, 'it has not looked yet')
@@ -65,10 +65,10 @@ t.test('a node is not ready before it is what running says', async (test) => {
   test.teardown(() => readiness.close())
   test.same(await told(), READY)
   test.equal(readiness.why, undefined)
-  test.equal(writes(), 1, 'what was told is not told again')
+  test.equal(writes(), 1, 'an announcement is not repeated')
 })
 
-t.test('who cannot serve has no addresses: without HAProxy, and without who checks Layer 4', async (test) => {
+t.test('a node that cannot serve has no addresses: without HAProxy, or without checks of Layer 4', async (test) => {
   for (const layer4 of [false, true]) {
     const { readiness, state, told } = fixture({ layer4 })
     await readiness.start()
@@ -83,7 +83,7 @@ t.test('who cannot serve has no addresses: without HAProxy, and without who chec
   }
 })
 
-t.test('in maintenance addresses go to another node, and stay where there is none', async (test) => {
+t.test('in maintenance addresses move to another node, and stay where there is none', async (test) => {
   const { readiness, state, told } = fixture()
   await readiness.start()
   test.teardown(() => readiness.close())
@@ -94,7 +94,7 @@ t.test('in maintenance addresses go to another node, and stay where there is non
   test.same(await told(), READY)
 })
 
-t.test('looks do not wait for each other while another node takes its time to answer', async (test) => {
+t.test('looks do not wait for each other while another node answers slowly', async (test) => {
   let asked = 0
   const [isAsked, answer] = [defer(), defer()]
   const { readiness, state } = fixture({
@@ -112,10 +112,10 @@ t.test('looks do not wait for each other while another node takes its time to an
   await sleep(1_000)
   answer.resolve()
   await readiness.yield('all')
-  test.equal(asked, 2, 'what is given away is told at once')
+  test.equal(asked, 2, 'giving an address away is announced at once')
 })
 
-t.test('what is given away is given away for three seconds', async (test) => {
+t.test('addresses given away stay away for three seconds', async (test) => {
   const { readiness, told, clock } = fixture()
   await readiness.start()
   test.teardown(() => readiness.close())
@@ -127,7 +127,7 @@ t.test('what is given away is given away for three seconds', async (test) => {
   test.same(await told(), READY)
 })
 
-t.test('they are taken again as soon as another node has them', async (test) => {
+t.test('they are accepted again as soon as another node has them', async (test) => {
   const { readiness, told } = fixture()
   await readiness.start()
   test.teardown(() => readiness.close())
@@ -136,7 +136,7 @@ t.test('they are taken again as soon as another node has them', async (test) => 
   test.same(await told(), READY)
 })
 
-t.test('where nothing moves nobody is told anything', async (test) => {
+t.test('where nothing moves nothing is announced', async (test) => {
   const { readiness, writes } = fixture({ nodeIds: [] })
   await readiness.start()
   test.teardown(() => readiness.close())
@@ -144,7 +144,7 @@ t.test('where nothing moves nobody is told anything', async (test) => {
   test.equal(readiness.why, undefined)
 })
 
-t.test('what could not be told is told again in a while, and something else at once', async (test) => {
+t.test('a failed announcement is repeated after a while, and another one at once', async (test) => {
   const { readiness, state, writes, clock } = fixture()
   const refused = { failedStep: 0, kind: 'values', why: 'x', output: 'full', missing: false, undone: true } as const
   state.result = { ok: false, ...refused }

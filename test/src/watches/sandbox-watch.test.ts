@@ -25,7 +25,7 @@ function watch(records: SectionContents, answers: readonly (number | Error)[]) {
   }
 }
 
-t.test('that scripts cannot run any more is told once, and that they can again', async (test) => {
+t.test('that scripts can no longer run is reported once, and so is their recovery', async (test) => {
   for (const records of [
     { l7Backends: [backend('b', [], { healthCheck: ping })] },
     { l4Backends: [l4Backend('b', [], { healthCheck: radius })] },
@@ -40,7 +40,7 @@ t.test('that scripts cannot run any more is told once, and that they can again',
   }
 })
 
-t.test('nothing is tried where balancers check everything themselves', async (test) => {
+t.test('nothing is tested where balancers check everything themselves', async (test) => {
   const l7Backends = [backend('b', [], { healthCheck: { type: 'http' } })]
   const { left, watch: own } = watch({ l7Backends, l4Backends: [l4Backend('c', [], { healthCheck: ping })] }, [125])
   await own.look()

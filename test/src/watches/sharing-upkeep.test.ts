@@ -18,7 +18,7 @@ const sharingWith = (...ids: readonly string[]): Sharing => ({
 function fixture({ ends = async () => {} } = {}) {
   const clock = manualClock()
   const here: SharingHere = { current: undefined }
-  /** Whom HAProxy was told of, by each reload. */
+  /** The peers of HAProxy after each reload. */
   const reloads: (string | undefined)[] = []
   const machine = { ok: true, isUnsettled: false, isOurs: true, revision: 1 }
   const engine = {
@@ -26,7 +26,7 @@ function fixture({ ends = async () => {} } = {}) {
       return machine.isUnsettled
     },
     converge: async (select: Parameters<ApplyEngine['converge']>[0]) => {
-      // Sound: it looks at names.
+      // Sound: it uses names.
       const isSelected = (name: string) => select?.({ name } as Driver)
       t.same(['network', 'layer7proxy'].map(isSelected), [false, true])
       reloads.push(here.current?.named)
@@ -43,31 +43,31 @@ function fixture({ ends = async () => {} } = {}) {
   return { upkeep, clock, here, reloads, machine, state }
 }
 
-t.test('HAProxy is told of who comes and goes, each time once', async (t) => {
+t.test('HAProxy is told of joining and leaving nodes, once each', async (t) => {
   const { upkeep, clock, here, reloads, state } = fixture()
   state.wanted = sharingWith('b')
   await upkeep.begin()
   await upkeep.look()
-  t.same([reloads, here.current], [[], sharingWith('b')], 'what it knew before this start')
+  t.same([reloads, here.current], [[], sharingWith('b')], 'its peers before this start')
   state.wanted = sharingWith('b', 'c')
   await upkeep.look()
   await upkeep.look()
   t.same(reloads, ['b,c'])
   state.wanted = sharingWith('b', 'c', 'd')
   await upkeep.look()
-  t.same(reloads, ['b,c'], 'it waits until HAProxy has learnt what the others know')
+  t.same(reloads, ['b,c'], 'it waits until HAProxy has learned from the others')
   clock.advance(10_000)
   await upkeep.look()
   t.same(reloads, ['b,c', 'b,c,d'])
   state.wanted = sharingWith('b', 'd')
   await upkeep.look()
-  t.same(reloads.at(-1), 'b,d', 'who goes is not waited for')
+  t.same(reloads.at(-1), 'b,d', 'it does not wait for a leaving one')
   state.wanted = undefined
   await upkeep.look()
   t.same([reloads.length, here.current], [4, undefined])
 })
 
-t.test('an apply may have made HAProxy share: it is waited for, but not for one after the other', async (t) => {
+t.test('after an apply that began sharing it waits, but not for each node in turn', async (t) => {
   const { upkeep, clock, reloads, machine, state } = fixture()
   await upkeep.begin()
   state.wanted = sharingWith('b')
@@ -89,7 +89,7 @@ t.test('an apply may have made HAProxy share: it is waited for, but not for one 
   t.equal(clock.monotonic_ms(), 10_000 + 60_000 + 5_000)
 })
 
-t.test('what failed is tried again, and until then plans are made with what HAProxy knows', async (t) => {
+t.test("a failure is retried, and until then plans use HAProxy's present peers", async (t) => {
   const { upkeep, clock, here, reloads, machine, state } = fixture()
   state.wanted = sharingWith('b')
   machine.ok = false
@@ -103,7 +103,7 @@ t.test('what failed is tried again, and until then plans are made with what HAPr
   t.same([reloads.length, here.current], [2, sharingWith('b')])
 })
 
-t.test('an apply is not disturbed, nor a HAProxy that is not ours', async (t) => {
+t.test('an apply is not disturbed, nor a HAProxy of others', async (t) => {
   const { upkeep, here, reloads, machine, state } = fixture()
   state.wanted = sharingWith('b')
   machine.isUnsettled = true
@@ -121,7 +121,7 @@ t.test('an apply is not disturbed, nor a HAProxy that is not ours', async (t) =>
   t.same(reloads, [], 'nothing is begun when it has ended')
 })
 
-t.test('what is thrown on the way is tried again as well', async (test) => {
+t.test('an error on the way is retried as well', async (test) => {
   const throws = [new Error('the queue is full')]
   const ends = async () => {
     const error = throws.shift()

@@ -5,7 +5,7 @@ import { createLog } from '../../../src/base/log.ts'
 import { StoreWatch } from '../../../src/watches/store-watch.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('a store that has failed ends the daemon once its disk works, and is told before', async (test) => {
+t.test('a store that has failed ends the daemon once its disk works, with a message', async (test) => {
   const folder = temporaryFolder(test)
   const lines: string[] = []
   const ended: string[] = []
@@ -24,7 +24,7 @@ t.test('a store that has failed ends the daemon once its disk works, and is told
   failure = 'the disk failed (Input/output error)'
   await test.rejects(watch.look(), /ENOENT/)
   await test.rejects(watch.look(), /ENOENT/, 'the disk does not work yet')
-  test.equal(lines.length, 1, 'told once')
+  test.equal(lines.length, 1, 'reported once')
   test.match(lines[0], /"level":"error".*starts anew.*Input\/output error/)
   test.same(ended, [])
   stateFolder = folder

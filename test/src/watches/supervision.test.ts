@@ -19,7 +19,7 @@ const DOWN = {
   undone: true,
 } as const
 
-/** The interval as the test's own: it looks when told, and is gone when it was cleared. */
+/** The interval of the test: it looks on request, and is gone when it was cleared. */
 function ownInterval(test: Test) {
   const looks = new Map<unknown, () => void>()
   const set = (look: () => void) => {
@@ -65,7 +65,7 @@ function fixture(test: Test) {
     log,
     (up, reason) => told.push(`${up ? 'up' : 'down'} ${reason ?? ''}`.trim()),
   )
-  /** Seconds pass, one look each; what a look began has ended before the next. */
+  /** Lets seconds pass, with one look each; actions of a look have ended before the next. */
   const pass = async (seconds: number) => {
     const before = attempts
     for (let i = 0; i < seconds; i += 1) {
@@ -75,7 +75,7 @@ function fixture(test: Test) {
     }
     return attempts - before
   }
-  /** A look sees it at once. */
+  /** Sets the state, which a look sees at once. */
   const turn = (up: boolean) => {
     machine.up = up
     interval.tick()
@@ -99,7 +99,7 @@ function fixture(test: Test) {
   }
 }
 
-t.test('that it went down and came back is told once each, a missed poll is not', async (test) => {
+t.test('a failure and a recovery are reported once each, a missed poll is not', async (test) => {
   const { supervision, pass, goDown, goUp, told } = fixture(test)
   supervision.start()
   await pass(5)
@@ -134,7 +134,7 @@ t.test('running is enforced after three seconds without an answer, not before', 
   )
 })
 
-t.test('one that has ended is started at the next look, and that it was gone is told', async (test) => {
+t.test('an ended one is started at the next look, and its absence is reported', async (test) => {
   const { supervision, pass, goDown, goUp, machine, told } = fixture(test)
   supervision.start()
   await pass(10)
@@ -158,7 +158,7 @@ t.test('after a start HAProxy has three seconds, also one that was down before',
   test.equal(await pass(1), 1)
 })
 
-t.test('attempts that change nothing are spaced out up to a minute', async (test) => {
+t.test('attempts without effect are spaced out up to a minute', async (test) => {
   const { supervision, pass, goDown, answer } = fixture(test)
   answer(async () => DOWN)
   supervision.start()
@@ -170,7 +170,7 @@ t.test('attempts that change nothing are spaced out up to a minute', async (test
   }
 })
 
-t.test('an answer in between begins the spacing anew', async (test) => {
+t.test('an answer in between restarts the spacing', async (test) => {
   const { supervision, pass, goDown, goUp } = fixture(test)
   supervision.start()
   goDown()
@@ -182,7 +182,7 @@ t.test('an answer in between begins the spacing anew', async (test) => {
   test.equal(await pass(6), 1)
 })
 
-t.test('what holds the machine is waited for', async (test) => {
+t.test('it waits for the current user of the machine', async (test) => {
   const { supervision, interval, clock, engine, pass, goDown, answer, attempts } = fixture(test)
   let finish: () => void = () => undefined
   const held = new Promise<PlanResult>(
@@ -205,7 +205,7 @@ t.test('what holds the machine is waited for', async (test) => {
   test.equal(await pass(1), 1)
 })
 
-t.test('an HAProxy that is not this daemon’s is left alone, until it is', async (test) => {
+t.test('an HAProxy of others is left alone, until it is ours', async (test) => {
   const { supervision, pass, goDown, machine } = fixture(test)
   machine.isOurs = false
   supervision.start()
@@ -215,7 +215,7 @@ t.test('an HAProxy that is not this daemon’s is left alone, until it is', asyn
   test.equal(await pass(1), 1, 'without a wait for attempts that were none')
 })
 
-t.test('a machine that fails is logged, and tried again', async (test) => {
+t.test('a failing machine is logged, and retried', async (test) => {
   const { supervision, pass, goDown, answer, lines } = fixture(test)
   answer(() => Promise.reject(new Error('the thread ended')))
   supervision.start()

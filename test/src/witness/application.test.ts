@@ -27,7 +27,7 @@ async function applying(test: Parameters<typeof newWitness>[0], more: Partial<Ap
     log,
     ...more,
   })
-  /** Answers whether the token is still there. */
+  /** Returns whether the token still exists. */
   const look = async () => {
     t.equal(await application.look(), undefined)
     clock.advance(5_000)
@@ -36,13 +36,13 @@ async function applying(test: Parameters<typeof newWitness>[0], more: Partial<Ap
   return { application, files, hand, look, lines, tokenFile, peer }
 }
 
-t.test('without a token it asks nobody', async (t) => {
+t.test('without a token it contacts no node', async (t) => {
   const { look, lines } = await applying(t)
   t.equal(await look(), false)
   t.same(lines, [])
 })
 
-t.test('what is no token, or is one for something else, is taken away', async (t) => {
+t.test('an invalid token, or one for something else, is deleted', async (t) => {
   const { hand, look, lines } = await applying(t)
   hand('nonsense')
   t.equal(await look(), false)
@@ -56,7 +56,7 @@ t.test('what is no token, or is one for something else, is taken away', async (t
   t.notOk(lines.join('').includes(secret))
 })
 
-t.test('as long as nobody answers it is tried again, by the same key, and said once', async (t) => {
+t.test('without an answer it is retried, with the same key, and reported once', async (t) => {
   const { hand, look, lines, files } = await applying(t)
   hand(JoinToken.create(PIN, [`127.0.0.1:${await freePort()}`]).toText())
   t.equal(await look(), true)
@@ -69,7 +69,7 @@ t.test('as long as nobody answers it is tried again, by the same key, and said o
   t.not(files.applying()?.nodeId, before?.nodeId, 'with another token it is another one')
 })
 
-t.test('without an etcd that is new enough it does not use the token up', async (t) => {
+t.test('without a new enough etcd it does not use the token up', async (t) => {
   const { hand, look, lines } = await applying(t, { etcdSays: async () => undefined, log: silentLog })
   const { issue, tokens } = await twoNodes(t)
   const token = await issue()
@@ -79,7 +79,7 @@ t.test('without an etcd that is new enough it does not use the token up', async 
   t.same(lines, [])
 })
 
-t.test('who was let in and ended before it knew is let in with the same token again', async (t) => {
+t.test('a witness that was admitted and ended before it knew is admitted with the same token again', async (t) => {
   const { issue, members } = await twoNodes(t)
   const first = await applying(t)
   const token = await issue()
@@ -87,7 +87,7 @@ t.test('who was let in and ended before it knew is let in with the same token ag
   first.hand(text)
   t.match(await first.application.look(), { name: 'site' })
   const { id } = members.witness ?? {}
-  // As it was before the answer came.
+  // As before the answer arrived.
   const { key } = first.files.credentials()
   await first.files.cluster.remove()
   await first.files.keepApplying({ tokenId: token.id, nodeId: id ?? '', key })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { TokenFile } from '../../../src/witness/token-file.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('what nobody needs goes after a minute, and what may be needed stays', (test) => {
+t.test('an unneeded token is deleted after a minute, and one that may be needed stays', (test) => {
   const file = new TokenFile(temporaryFolder(test, 'witness'))
   const hand = () => writeFileSync(file.path, 'fj1.x\n')
   test.equal(file.removeLeft(0, false), false, 'there is none')

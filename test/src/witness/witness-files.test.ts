@@ -3,7 +3,7 @@ import t from 'tap'
 import { WitnessFiles } from '../../../src/witness/witness-files.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('who asks is known before it asks, and is a witness when it is said so', async (t) => {
+t.test('an applicant has its identity before it applies, and is a witness once told so', async (t) => {
   const files = new WitnessFiles(temporaryFolder(t, 'state'))
   t.same([files.read(), files.applying(), files.cluster.exist], [undefined, undefined, false])
   await files.keepApplying({ tokenId: 't', nodeId: 'w', key: 'secret' })
@@ -13,6 +13,6 @@ t.test('who asks is known before it asks, and is a witness when it is said so', 
   await files.commit(own)
   await files.dropApplying()
   t.same([files.read(), files.applying()], [own, undefined])
-  t.equal(files.cluster.read(), undefined, 'no node takes it for its own')
+  t.equal(files.cluster.read(), undefined, 'no node mistakes it for its own')
   t.equal(statSync(files.cluster.witnessFile).mode & 0o777, 0o600)
 })

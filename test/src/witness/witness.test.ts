@@ -11,7 +11,7 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 import { type EtcdOfWitness, newWitness, twoNodes } from '../../fixtures/witnessed.ts'
 import { until } from '../../fixtures/daemon.ts'
 
-/** A witness and a node, which talk over real connections; etcd is simulated. */
+/** A witness and a node, which communicate over real connections; etcd is simulated. */
 
 async function joined(
   ...[test, clock = manualClock(Date.now())]: [Parameters<typeof twoNodes>[0], ReturnType<typeof manualClock>?]
@@ -32,7 +32,7 @@ async function joined(
   return { ...nodes, ...witness, ...begun, id, files, look }
 }
 
-t.test('it joins with a token, and has nothing that opens anything', async (t) => {
+t.test('it joins with a token, and has no secret that opens anything', async (t) => {
   const { members, listed, said, etcd, files, stateFolder, tokenFile, own, keys } = await joined(t)
   t.match(members.witness, { name: /./, certifiedBy: 1, trusts: 1, serials: { length: 1 } })
   t.same([members.all().length, members.voters().length], [2, 3], 'it is no node')
@@ -58,7 +58,7 @@ t.test('it joins with a token, and has nothing that opens anything', async (t) =
   t.match(texts, /--listen-client-urls=unix:\/\/\/.*etcd\.sock/)
 })
 
-t.test('it goes on after a restart, but not elsewhere', async (t) => {
+t.test('it continues after a restart, but not elsewhere', async (t) => {
   const { close, begin, care, id, said } = await joined(t)
   await close()
   await t.rejects(begin({ peer: { host: '127.0.0.1', port: 1 } }), /the nodes know this witness at/)
@@ -79,7 +79,7 @@ t.test('it goes on after a restart, but not elsewhere', async (t) => {
   t.equal(said.at(-1), 'votes in the cluster site')
 })
 
-t.test('a token that is left beside a witness that votes goes', async (t) => {
+t.test('a token that is left beside a voting witness is deleted', async (t) => {
   const clock = manualClock(Date.now())
   const { hand, tokenFile } = await joined(t, clock)
   hand('left')
@@ -93,7 +93,7 @@ t.test('a token that is left beside a witness that votes goes', async (t) => {
   )
 })
 
-t.test('a start at which its etcd does not start, or the token cannot be read, goes on looking', async (t) => {
+t.test('after a start at which its etcd fails, or the token cannot be read, it continues to look', async (t) => {
   const { close, begin, etcd, said, tokenFile } = await joined(t)
   await close()
   await etcd.goOut()
@@ -107,7 +107,7 @@ t.test('a start at which its etcd does not start, or the token cannot be read, g
   t.notOk(existsSync(tokenFile))
 })
 
-t.test('let in where its port is taken by then, it goes on when that is free', async (t) => {
+t.test('admitted while its port is in use, it continues when that is free', async (t) => {
   const nodes = await twoNodes(t)
   const witness = await newWitness(t)
   witness.hand((await nodes.issue()).toText())
@@ -125,7 +125,7 @@ t.test('let in where its port is taken by then, it goes on when that is free', a
   )
 })
 
-t.test('its etcd moves to the socket of now, once', async (t) => {
+t.test('its etcd moves to the current socket, once', async (t) => {
   const { close, begin, files, etcd, said } = await joined(t)
   await close()
   const { cluster } = files
@@ -136,7 +136,7 @@ t.test('its etcd moves to the socket of now, once', async (t) => {
   writeFileSync(join(cluster.folder, 'etcd.env'), old)
   const { length } = etcd.asked
   await (await begin()).close()
-  t.same(etcd.asked.slice(length), ['stop', 'start'], 'or it would go on at the old one')
+  t.same(etcd.asked.slice(length), ['stop', 'start'], 'otherwise it would continue at the old one')
   t.ok(cluster.hasArgument(at(cluster.socket)))
   t.ok(cluster.hasArgument('--initial-cluster-state=existing'))
   await begin()
@@ -144,7 +144,7 @@ t.test('its etcd moves to the socket of now, once', async (t) => {
   t.equal(said.at(-1), 'votes in the cluster site')
 })
 
-t.test('it goes by who counts, as nodes tell it', async (t) => {
+t.test('it follows the trusted authorities, as nodes announce them', async (t) => {
   const { members, files, look, etcd, keys, client, id } = await joined(t)
   const gone = { id: 'c', name: 'c', host: 'c', port: 1, pin: 'c', serials: ['01'], certifiedBy: 1, trusts: 1 }
   const mark = { member: { ...gone, version: '1', since: '' }, at: new Date().toISOString(), by: 'a', isLeaving: false }
@@ -159,15 +159,15 @@ t.test('it goes by who counts, as nodes tell it', async (t) => {
   const kept = await keepAuthorities(client, keys, await newAuthorities('cluster-1', Date.now()))
   await members.tellAuthorities(() => pairOf(kept, keys.newestKeyId, 2))
   await look()
-  t.match(members.witness, { trusts: 2, certifiedBy: 1 }, 'first it takes both')
+  t.match(members.witness, { trusts: 2, certifiedBy: 1 }, 'first it trusts both')
   for (const node of ['a', 'b']) await members.change(node, (member) => ({ ...member, trusts: 2 }))
   await look()
   const after = readNodeCertificate(files.credentials().certificate)
   t.match(members.witness, { id, certifiedBy: 2, serials: [before.serial, after.serial] })
-  t.equal(after.pin, before.pin, 'it is known by its key')
+  t.equal(after.pin, before.pin, 'it is recognised by its key')
 })
 
-t.test('its certificate is renewed before its end', async (t) => {
+t.test('its certificate is renewed before its expiry', async (t) => {
   const clock = manualClock(Date.now())
   const { members, look, files } = await joined(t, clock)
   const before = files.credentials().notAfter_ms
@@ -180,7 +180,7 @@ t.test('its certificate is renewed before its end', async (t) => {
   t.match(members.witness, { certificateEnd: new Date(notAfter_ms).toISOString(), serials: { length: 2 } })
 })
 
-t.test('a certificate that it cannot keep is sent again, and no other one is issued meanwhile', async (t) => {
+t.test('a certificate that it cannot store is sent again, and no other one is issued meanwhile', async (t) => {
   const clock = manualClock(Date.now())
   const { members, look, files } = await joined(t, clock)
   const end = files.credentials().notAfter_ms
@@ -191,7 +191,7 @@ t.test('a certificate that it cannot keep is sent again, and no other one is iss
     await look()
     clock.advance(11_000)
   }
-  t.match(members.witness, { serials: { length: 2 } }, 'each is one more that all nodes keep')
+  t.match(members.witness, { serials: { length: 2 } }, 'each adds one more to the record on all nodes')
   t.equal(files.credentials().notAfter_ms, end)
   rmSync(inTheWay, { recursive: true })
   await look()
@@ -200,7 +200,7 @@ t.test('a certificate that it cannot keep is sent again, and no other one is iss
   t.match(members.witness, { serials: { length: 2, 1: serial } })
 })
 
-t.test('it learns who the nodes are, and gives leadership to one that is there', async (t) => {
+t.test('it learns the nodes, and hands leadership to an available one', async (t) => {
   const { members, look, files, etcd, care, listed, id } = await joined(t)
   await members.change('b', (member) => ({ ...member, pin: 'another' }))
   await look()
@@ -232,7 +232,7 @@ for (const [how, end] of [
     t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
   })
 
-t.test('ended while its etcd ends, it does not start it again', async (t) => {
+t.test('ended while its etcd ends, it does not restart it', async (t) => {
   const { etcd, close } = await joined(t)
   const { length } = etcd.asked
   await etcd.hang()
@@ -242,7 +242,7 @@ t.test('ended while its etcd ends, it does not start it again', async (t) => {
   t.same(etcd.asked.slice(length), [])
 })
 
-t.test('a member of etcd that does not come up is replaced, and one that has come up goes on', async (t) => {
+t.test('an etcd member that does not start is replaced, and one that has started continues', async (t) => {
   const clock = manualClock(Date.now())
   const { etcd, look, files, listed, removed, id } = await joined(t, clock)
   const [, , newcomer] = listed
@@ -252,7 +252,7 @@ t.test('a member of etcd that does not come up is replaced, and one that has com
   clock.advance(11_000)
   await look()
   t.same([etcd.asked.slice(-2), existsSync(files.cluster.dataFolder)], [['stop', 'start'], false])
-  t.same(removed, [newcomer?.peerUrls], 'no member of etcd is wiped and goes on as the same one')
+  t.same(removed, [newcomer?.peerUrls], 'no etcd member is wiped and continues as the same one')
   t.same(listed[2], newcomer, 'there is room for another one')
   t.ok(files.cluster.hasArgument('--initial-cluster-state=existing'), 'it can be started')
   listed[2] = { ...listed[2]!, name: id }

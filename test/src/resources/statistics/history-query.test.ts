@@ -7,14 +7,14 @@ import { refuses } from '../../../fixtures/config.ts'
 const FRONTENDS = { title: 'Layer 7 frontends', metrics: FRONTEND_METRICS }
 const WINDOW = { start: 10, end: 20 }
 
-t.test('the schema tells what the objects have, and nothing of the sort where that is the four', async (test) => {
+t.test('the schema lists the metrics of the objects, unless they are only the four', async (test) => {
   const told = (metrics: typeof METRICS | typeof CORE_METRICS) =>
     String(Object(windowOf({ title: 'Layer 9 things', metrics }).metrics).description)
   test.match(told(METRICS), /all that Layer 9 things have: .*totalTime\.$/)
   test.notMatch(told(CORE_METRICS), /all that/)
 })
 
-t.test('all problems of a query come at once, each with its parameter', async (test) => {
+t.test('all problems of a query are reported together, each with its parameter', async (test) => {
   const errors: FieldError[] = [{ field: 'ids', code: 'TOO_MANY', message: 'are too many' }]
   const asked = { start: 20, end: 10, points: 5, resolution: 5, metrics: 'errors,queue,nope,' }
   const error = await refuses(test, 'INVALID_QUERY', () => historyQuery(asked, '', FRONTENDS, errors))
@@ -32,7 +32,7 @@ t.test('all problems of a query come at once, each with its parameter', async (t
   test.match(error.message, /"queue", which nobody counts for Layer 7 frontends; |"nope", which is none of/)
 })
 
-t.test('metrics that an object has are taken in their order; without a choice they are the four', async (test) => {
+t.test('metrics of an object are accepted in their order; the default is the four', async (test) => {
   test.same(historyQuery({ ...WINDOW, metrics: 'errors, bytesIn,errors' }, '', FRONTENDS).metrics, [
     'errors',
     'bytesIn',
@@ -40,7 +40,7 @@ t.test('metrics that an object has are taken in their order; without a choice th
   test.equal(historyQuery(WINDOW, '', FRONTENDS).metrics, CORE_METRICS)
 })
 
-t.test('ids are taken once each, and refused for what they are', async (test) => {
+t.test('ids are accepted once each, and refused as such', async (test) => {
   const errors: FieldError[] = []
   const refusal = (id: string) => (id.startsWith('x') ? 'which is another thing' : undefined)
   test.same(listedIds('b, a,b', refusal, errors), ['b', 'a'])
@@ -56,7 +56,7 @@ t.test('ids are taken once each, and refused for what they are', async (test) =>
   test.same(
     tooMany.map(({ code }) => code),
     ['TOO_MANY'],
-    'none of them is looked at',
+    'none of them is looked up',
   )
   const enough: FieldError[] = []
   listedIds(many.slice(1).join().replaceAll('x', 'y'), refusal, enough)

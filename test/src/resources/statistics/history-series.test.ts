@@ -13,6 +13,6 @@ t.test('a series has the metrics of its kind, each with its meaning and unit', a
   }
 })
 
-t.test('what an answer says it serves is of the same metrics', async (test) => {
+t.test('the served parameters in an answer name the same metrics', async (test) => {
   test.same(Object(servedOf(FRONTEND_METRICS).metrics.items).enum, FRONTEND_METRICS)
 })

@@ -4,7 +4,7 @@ import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('every history is an extension, and stands beside the figures and under the node', (t) => {
+t.test('every history is an extension, beside the figures and under the node', (t) => {
   t.ok(l4History.every(({ extension, effect }) => extension && effect === 'read'))
   const [own, under] = [l4History.slice(0, 7), l4History.slice(7)]
   t.strictSame(
@@ -24,7 +24,7 @@ t.test('an object has a history from its apply on, the same at both paths; nothi
   const id = (await call('POST', '/ipvsDirector/frontends', { body: frontend })).json.data.id
   const window = 'history?start=1790000000&end=1790000004'
   const path = `/ipvsDirector/stats/frontends/${id}/${window}`
-  t.match((await call('GET', path)).json, { code: 'NOT_FOUND' }, 'staged only')
+  t.match((await call('GET', path)).json, { code: 'NOT_FOUND' }, 'only staged')
   await call('PUT', '/services/apply')
   const answer = await call('GET', path)
   t.equal(answer.json.message, 'Layer 4 history')

@@ -3,7 +3,7 @@ import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
 
-t.test('the figures of what runs; on a machine without IPVS they are null, and the message says why', async (t) => {
+t.test('the figures of running; on a machine without IPVS they are null, and the message says why', async (t) => {
   const { call } = await borrow()
   const ripId = (await call('POST', '/ipvsDirector/rips', { body: { name: 'r', ip: '192.0.2.1', port: 80 } })).json.data
     .id

@@ -14,7 +14,7 @@ interface Asked {
   readonly query: HistoryQuery
 }
 
-/** Hands a request to a handler and answers what it asked the figures for. */
+/** Passes a request to a handler and returns its call for the figures. */
 function ask(name: string, query: object, { accept = '', found = true } = {}) {
   const asked: Asked[] = []
   const figure = (of: string) => (id: string, parsed: HistoryQuery) => {
@@ -34,7 +34,7 @@ function ask(name: string, query: object, { accept = '', found = true } = {}) {
 }
 const WINDOW = { start: 10, end: 20 }
 
-t.test('each endpoint asks for its own figures', async (test) => {
+t.test('each endpoint requests its own figures', async (test) => {
   const figures = { frontend: 'frontend', backend: 'backend', backendRips: 'backendReals', rip: 'rip' }
   test.equal(l7History.length, Object.keys(figures).length + 3)
   for (const [name, of] of Object.entries(figures)) {
@@ -44,7 +44,7 @@ t.test('each endpoint asks for its own figures', async (test) => {
   }
 })
 
-t.test('a window alone means averages of the four metrics, as fine as there is, in JSON', async (test) => {
+t.test('a window alone means averages of the four metrics, at the finest resolution, in JSON', async (test) => {
   test.same(ask('rip', WINDOW).query, {
     ...WINDOW,
     resolution: undefined,
@@ -55,17 +55,17 @@ t.test('a window alone means averages of the four metrics, as fine as there is, 
   })
 })
 
-t.test('metrics keep the order in which they are asked for, each once', async (test) => {
+t.test('metrics keep the requested order, each once', async (test) => {
   const { query } = ask('rip', { ...WINDOW, metrics: 'bytesOut,currentSessions,bytesOut' })
   test.same(query.metrics, ['bytesOut', 'currentSessions'])
   const spaced = ask('rip', { ...WINDOW, metrics: ' bytesOut , bytesIn' })
-  test.same(spaced.query.metrics, ['bytesOut', 'bytesIn'], 'spaces around commas mean nothing')
+  test.same(spaced.query.metrics, ['bytesOut', 'bytesIn'], 'spaces around commas are ignored')
   for (const metrics of ['', '  '])
     test.same(ask('rip', { ...WINDOW, metrics }).query.metrics, CORE_METRICS, 'the four')
   test.same(ask('rip', { ...WINDOW, metrics: METRICS.join() }).query.metrics, METRICS)
 })
 
-t.test('resolution and consolidation are handed on; CSV is for who accepts it', async (test) => {
+t.test('resolution and consolidation are passed on; CSV is for clients that accept it', async (test) => {
   const { query } = ask('frontend', { ...WINDOW, resolution: 300, consolidation: 'maximum' }, { accept: 'text/csv' })
   test.match(query, { resolution: 300, consolidation: 'maximum', format: 'csv' })
   test.equal(ask('frontend', WINDOW, { accept: 'text/csv;q=0.9, */*' }).query.format, 'csv')
@@ -75,7 +75,7 @@ t.test('resolution and consolidation are handed on; CSV is for who accepts it', 
 })
 
 t.test(
-  'an empty window is a window; one that ends before its start is refused with every other problem',
+  'an empty window is allowed; one that ends before its start is refused with all other problems',
   async (test) => {
     test.match(ask('backend', { start: 10, end: 10 }).query, { start: 10, end: 10 })
     const error = await refuses(test, 'INVALID_QUERY', () =>
@@ -88,7 +88,7 @@ t.test(
   },
 )
 
-t.test('a frontend has no queue and no times: who asks for them is told what it has', async (test) => {
+t.test('a frontend has no queue and no times: a request for them is told what it has', async (test) => {
   test.same(ask('frontend', { ...WINDOW, metrics: 'errors,responses5xx' }).query.metrics, ['errors', 'responses5xx'])
   for (const name of ['queue', 'responseTime', 'connectTime', 'totalTime']) {
     test.same(ask('backend', { ...WINDOW, metrics: name }).query.metrics, [name])
@@ -98,13 +98,13 @@ t.test('a frontend has no queue and no times: who asks for them is told what it 
   }
 })
 
-t.test('points is handed on, and picks the resolution alone', async (test) => {
+t.test('points is passed on, and determines the resolution alone', async (test) => {
   test.match(ask('rip', { ...WINDOW, points: 300 }).query, { points: 300, resolution: undefined })
   const error = await refuses(test, 'INVALID_QUERY', () => ask('rip', { ...WINDOW, points: 300, resolution: 60 }))
   test.match(error.details.errors, [{ field: 'points', code: 'CONFLICT' }])
 })
 
-t.test('what running does not have is refused', async (test) => {
+t.test('objects that are not running are refused', async (test) => {
   const error = await refuses(test, 'NOT_FOUND', () => ask('rip', WINDOW, { found: false }))
   test.match(error.message, /after apply/)
 })
@@ -114,7 +114,7 @@ t.test('an object has a history from its apply on; nothing recorded is null, in 
   const body = { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '80' }
   const id = (await call('POST', '/layer7proxy/frontends', { body })).json.data.id
   const path = `/${node}/layer7proxy/stats/frontends/${id}/history?start=1790000000&end=1790000003&metrics=bytesIn`
-  test.match((await call('GET', path)).json, { code: 'NOT_FOUND' }, 'staged only')
+  test.match((await call('GET', path)).json, { code: 'NOT_FOUND' }, 'only staged')
   await call('PUT', '/services/apply')
   const answer = await call('GET', path)
   test.match(answer.json.data, { id, name: 'www', applianceId: node, consolidation: 'average', metrics: ['bytesIn'] })
@@ -142,7 +142,7 @@ t.test('several objects in one answer, in the order of their ids; every bad id i
   const window = 'start=1790000000&end=1790000003&metrics=requestRate,errors'
   const several = (kind: string, ids: string, more = window) =>
     call('GET', `${base}/${kind}/history?${more}&ids=${ids}`)
-  test.match((await several('frontends', one)).json, { code: 'INVALID_QUERY' }, 'staged only')
+  test.match((await several('frontends', one)).json, { code: 'INVALID_QUERY' }, 'only staged')
   test.match((await several('rips', rip)).json.data, { reals: [] }, 'a real server that runs in no backend')
   await call('PUT', '/services/apply')
 
@@ -191,6 +191,6 @@ t.test('a real server that is not applied is in no backend: [], in JSON and CSV'
     test.same([answer.status, answer.json?.data], [200, []], base)
     const csv = await call('GET', path, { headers: { accept: 'text/csv' } })
     test.equal(csv.text, 'time,backendId,backendName,currentSessions,sessionRate,bytesIn,bytesOut\r\n')
-    test.equal((await call('GET', path.replace(id, 'none'))).status, 404, 'one that nobody knows')
+    test.equal((await call('GET', path.replace(id, 'none'))).status, 404, 'an unknown one')
   }
 })

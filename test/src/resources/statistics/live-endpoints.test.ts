@@ -24,7 +24,7 @@ function made(found: boolean) {
   return { asked, endpoints }
 }
 
-t.test('a layer has every object, each kind, and one of each; what the specification lacks is an extension', (t) => {
+t.test('a layer has every object, each kind, and one of each; additions to the specification are extensions', (t) => {
   const { asked, endpoints } = made(true)
   t.strictSame(
     endpoints.map(({ path, extension }) => `${path}${extension ? ' +' : ''}`),
@@ -52,7 +52,7 @@ t.test('a layer has every object, each kind, and one of each; what the specifica
   t.end()
 })
 
-t.test('what running does not have is refused', (t) => {
+t.test('objects that are not running are refused', (t) => {
   const [, , backend] = made(false).endpoints
   const call = () => backend?.handle({} as never, { params: { id: 'x' } } as never, undefined as never)
   t.throws(call, { code: 'NOT_FOUND', message: /after apply/ })

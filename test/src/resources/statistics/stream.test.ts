@@ -1,7 +1,7 @@
 import t from 'tap'
 import { applianceFixture } from '../../../fixtures/appliance.ts'
 
-t.test('what is asked for is there, and there is not too much of it', async (test) => {
+t.test('the requested objects have to exist, and their number is limited', async (test) => {
   const { call, node } = await applianceFixture(test)
   const ask = async (ids: string) => (await call('GET', `/${node}/stats/stream?ids=${ids}`)).json
   test.match(await ask('nothing'), {

@@ -34,7 +34,7 @@ function asked(request: Pdu) {
   }
 }
 
-t.test('Get answers each variable, also one that is not there', async (test) => {
+t.test('Get answers each variable, also a missing one', async (test) => {
   const answer = asked({ kind: 'get', ranges: [from([1, 1, 2]), from([1, 1, 3])] })
   test.same(answer, {
     type: TYPE.response,
@@ -44,7 +44,7 @@ t.test('Get answers each variable, also one that is not there', async (test) => 
   })
 })
 
-t.test('GetNext goes on from there, and not beyond the end of the range', async (test) => {
+t.test('GetNext continues from there, and not beyond the end of the range', async (test) => {
   const next = (range: ReturnType<typeof from>) => asked({ kind: 'getNext', ranges: [range] }).values
   test.same(next(from([1])), ['1.1.1=11'])
   test.same(next(from([1, 1, 1])), ['1.1.2=12'])
@@ -68,7 +68,7 @@ t.test('GetBulk answers single values once and repeaters in turn, until all have
   test.same(asked({ kind: 'getBulk', nonRepeaters: 0, repetitions: 0, ranges: [from([1])] }).values, [])
 })
 
-t.test('however much is asked for, an answer is bounded', async (test) => {
+t.test('an answer is limited, however much is requested', async (test) => {
   let number = 0
   const endless: Mib = { ...MIB, next: () => ({ oid: [1, ++number], value: { kind: 'gauge', value: 1 } }) }
   const ranges = Array.from({ length: 7 }, () => from([1]))
@@ -76,7 +76,7 @@ t.test('however much is asked for, an answer is bounded', async (test) => {
   test.ok(varBindsOf(answer ?? Buffer.alloc(0)).length <= 500)
 })
 
-t.test('nothing can be set, and what a set leaves behind is answered as RFC 2741 has it', async (test) => {
+t.test('nothing can be set, and the steps of a set are answered as in RFC 2741', async (test) => {
   test.equal(asked({ kind: 'testSet' }).error, ERROR.notWritable)
   test.equal(asked({ kind: 'commitSet' }).error, ERROR.notWritable)
   test.equal(asked({ kind: 'undoSet' }).error, ERROR.none)

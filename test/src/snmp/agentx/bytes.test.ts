@@ -24,7 +24,7 @@ t.test('identifiers below 1.3.6.1 are written short (RFC 2741, 5.1)', async (tes
   test.equal(written((to) => to.oid([1, 3, 6, 1, 300, 7])).slice(0, 8), '06000000')
 })
 
-t.test('texts are filled up to four bytes with zeros', async (test) => {
+t.test('texts are padded to four bytes with zeros', async (test) => {
   test.equal(
     written((to) => to.octets('abcde')),
     '00000005616263646500 0000'.replaceAll(' ', ''),
@@ -35,7 +35,7 @@ t.test('texts are filled up to four bytes with zeros', async (test) => {
   )
 })
 
-t.test('values have their type, their name and themselves', async (test) => {
+t.test('values have their type, their name and their content', async (test) => {
   const oid = [1, 3, 6, 1, 2, 7]
   const name = '0102000000000007'
   test.equal(
@@ -65,7 +65,7 @@ t.test('values have their type, their name and themselves', async (test) => {
   )
 })
 
-t.test('what was written is read again, and both byte orders are understood', async (test) => {
+t.test('written values are read back, in both byte orders', async (test) => {
   const numbers = fc.array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), { maxLength: 128 })
   fc.assert(
     fc.property(numbers, fc.uint8Array({ maxLength: 700 }), (oid, octets) => {
@@ -85,7 +85,7 @@ t.test('what was written is read again, and both byte orders are understood', as
   test.equal(reader.octets().toString(), 'abc')
 })
 
-t.test('what is cut off or impossible is malformed, and nothing else is thrown', async (test) => {
+t.test('truncated or impossible bytes are malformed, and no other error is thrown', async (test) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), fc.boolean(), (bytes, isBig) => {
       for (const read of ['oid', 'octets', 'u8', 'u16', 'u32'] as const) {

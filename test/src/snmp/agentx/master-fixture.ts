@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const NO_VALUES: Readonly<Record<number, string>> = { 128: 'noSuchObject', 129: 'noSuchInstance', 130: 'endOfMibView' }
 
-/** The variables of a response. */
+/** Returns the variables of a response. */
 export function varBindsOf(
   response: Buffer,
 ): readonly { readonly oid: Oid; readonly value: string | number | bigint }[] {
@@ -25,7 +25,7 @@ export function varBindsOf(
   return found
 }
 
-/** A master agent that takes every session. What it is sent is kept. */
+/** A master agent that accepts every session. Received PDUs are kept. */
 export async function masterAgent(test: Test, refused: readonly number[] = []) {
   const path = join(temporaryFolder(test, 'agentx'), 'master')
   const seen: { readonly type: number; readonly bytes: Buffer }[] = []
@@ -41,7 +41,7 @@ export async function masterAgent(test: Test, refused: readonly number[] = []) {
         if (received.length < end) break
         seen.push({ type: header.type, bytes: received.subarray(0, end) })
         received = received.subarray(end)
-        // What is asked by the subagent is granted, as session 7.
+        // Requests of the subagent are granted, as session 7.
         const error = refused.includes(header.type) ? 263 : 0
         if (header.type !== 18) socket.write(responsePdu({ ...header, sessionId: 7 }, error, 0, []))
         server.emit('seen')
@@ -62,7 +62,7 @@ export async function masterAgent(test: Test, refused: readonly number[] = []) {
     hangUp()
     server.close()
   })
-  /** Resolves when this holds of what was seen. */
+  /** Resolves when this holds for the received PDUs. */
   const until = async (holds: () => boolean) => {
     while (!holds()) await once(server, 'seen')
   }

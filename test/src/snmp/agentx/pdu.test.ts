@@ -50,7 +50,7 @@ t.test('the PDUs of a session, byte by byte', async (test) => {
   )
 })
 
-t.test('requests of a master are understood', async (test) => {
+t.test('requests of a master are parsed', async (test) => {
   const range = '02020100 00000001 00000007  02020000 00000001 00000009'
   const ranges = [{ start: [1, 3, 6, 1, 2, 1, 7], isIncluded: true, end: [1, 3, 6, 1, 2, 1, 9] }]
   test.same(request(5, range), { kind: 'get', ranges })
@@ -65,7 +65,7 @@ t.test('requests of a master are understood', async (test) => {
   test.same(request(6, '').kind, 'getNext')
 })
 
-t.test('a header that is not whole waits; one that is none is malformed', async (test) => {
+t.test('an incomplete header waits; an invalid one is malformed', async (test) => {
   const whole = pingPdu(1, 2)
   for (let length = 0; length < HEADER_BYTES; length++) test.equal(readHeader(whole.subarray(0, length)), undefined)
   test.throws(() => readHeader(Buffer.alloc(HEADER_BYTES, 0x47)), { message: /version/ })
@@ -74,7 +74,7 @@ t.test('a header that is not whole waits; one that is none is malformed', async 
   test.throws(() => readHeader(long), { message: /bytes in one PDU/ })
 })
 
-t.test('garbage is malformed, and nothing else is thrown', async () => {
+t.test('garbage is malformed, and no other error is thrown', async () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),

@@ -29,7 +29,7 @@ function subagent(test: Test, path: string) {
 }
 
 t.test(
-  'it opens a session, registers its subtree, and answers in network order whatever the master speaks',
+  'it opens a session, registers its subtree, and answers in network order, whatever the master uses',
   async (test) => {
     const master = await masterAgent(test)
     subagent(test, master.path)
@@ -52,7 +52,7 @@ t.test('requests in pieces and several in one piece are answered in turn', async
   test.same(master.types().slice(2), [TYPE.response, TYPE.response, TYPE.response])
 })
 
-t.test('what fails is one answer: genErr, and parseError for what is cut off', async (test) => {
+t.test('an error is one answer: genErr, and parseError for a truncated request', async (test) => {
   const master = await masterAgent(test)
   subagent(test, master.path)
   await master.until(() => master.seen.length === 2)
@@ -74,7 +74,7 @@ t.test('garbage ends the connection, and another one follows', async (test) => {
   test.same(master.types().slice(2), [TYPE.open, TYPE.register])
 })
 
-t.test('a master that ends is looked for until it is back', async (test) => {
+t.test('it looks for a lost master until it is back', async (test) => {
   const master = await masterAgent(test)
   subagent(test, master.path)
   await master.until(() => master.seen.length === 2)
@@ -85,14 +85,14 @@ t.test('a master that ends is looked for until it is back', async (test) => {
   test.same(master.types().slice(2), [TYPE.open, TYPE.register])
 })
 
-t.test('a refused registration is tried again in a new session', async (test) => {
+t.test('a refused registration is retried in a new session', async (test) => {
   const master = await masterAgent(test, [TYPE.register])
   subagent(test, master.path)
   await master.until(() => master.seen.length >= 4)
   test.same(master.types().slice(0, 4), [TYPE.open, TYPE.register, TYPE.open, TYPE.register])
 })
 
-t.test('stopped, it says goodbye and comes back no more', async (test) => {
+t.test('stopped, it closes its session and does not return', async (test) => {
   const master = await masterAgent(test)
   const agent = subagent(test, master.path)
   await master.until(() => master.seen.length === 2)

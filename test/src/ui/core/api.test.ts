@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { ask, isAway, isLocked, openSession, token } from '../../../../src/ui/core/api.ts'
 import { answeredPage } from '../../../fixtures/page.ts'
 
-/** Each request is answered by the next of these. */
+/** Each request gets the next of these answers. */
 function answering(test: Test, answers: readonly (readonly [number, object])[]): void {
   const left = [...answers]
   answeredPage(test, () => {
@@ -38,14 +38,14 @@ t.test('a token that is unknown or has expired locks the page', async (test) => 
   }
 })
 
-t.test('who has no session is not locked out of one', async (test) => {
+t.test('without a session there is no lock', async (test) => {
   answering(test, [refusal('UNAUTHENTICATED')])
   token.hold(undefined, false)
   await test.rejects(ask('GET', '/overview'), { code: 'UNAUTHENTICATED' })
   test.notOk(isLocked.value)
 })
 
-t.test('what may have been done is told apart from what only asks', async (test) => {
+t.test('requests that may have been carried out are distinguished from reads', async (test) => {
   answeredPage(test, () => {
     throw new TypeError('fetch failed')
   })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { eventLineOf } from '../../../../src/ui/core/event-line.ts'
 
-t.test('an event says what it is about, by its name and not by its id', async (test) => {
+t.test('an event names its object, by name and not by id', async (test) => {
   const cases = [
     [
       { kind: 'realServer', data: { state: 'down', id: 'r', name: 'web2', backendId: 'b', backendName: 'shop' } },
@@ -25,7 +25,7 @@ t.test('an event says what it is about, by its name and not by its id', async (t
   }
 })
 
-t.test('why it happened, where that is known', async (test) => {
+t.test('its reason, where that is known', async (test) => {
   test.equal(eventLineOf({ kind: 'realServer', data: { reason: 'L4TOUT' } }).reason, 'L4TOUT')
   test.equal(eventLineOf({ kind: 'job', data: { problem: { code: 'X', message: 'no space' } } }).reason, 'no space')
   for (const data of [{}, { reason: '' }, { problem: null }]) {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { failedIn, newIn, openIn, rateOf, serversChecked, serversUp } from '../../../../src/ui/core/figures.ts'
 
-t.test('what nobody knows is not 0', async (test) => {
+t.test('an unknown value is not 0', async (test) => {
   const silent = { currentSessions: null, sessionRate: null, requestRate: null, responses5xx: null, mode: null }
   for (const sum of [openIn, newIn, failedIn]) {
     test.equal(sum([]), undefined)
@@ -23,13 +23,13 @@ t.test('figures of both layers, and of a server in several backends', async (tes
   test.equal(serversUp({ realsUp: 0 }), 0)
 })
 
-t.test('what comes in each second: requests, and in tcp mode sessions', async (test) => {
+t.test('rates per second: requests, and in tcp mode sessions', async (test) => {
   test.equal(rateOf({ mode: 'http', requestRate: 7, sessionRate: 2 }), 7)
   test.equal(rateOf({ mode: 'tcp', requestRate: 0, sessionRate: 2 }), 2)
   test.equal(rateOf({ connectionsPerSecond: 4 }), 4)
 })
 
-t.test('servers that nobody checks are counted apart: they are not among those that are not up', async (test) => {
+t.test('unchecked servers are counted separately: they do not count as not up', async (test) => {
   const none = { total: 0, up: 0, down: 0, unknown: 0 }
   const layer7 = { total: 333, up: 1, down: 0, unknown: 332 }
   test.same(serversChecked([layer7, none]), { known: 1, up: 1, down: 0, unknown: 332 })

@@ -13,12 +13,12 @@ const SCHEMA = {
   },
 } as const
 
-t.test('what a read tells beside what may be sent is no field', async (test) => {
+t.test('read-only fields of an answer are not fields of the form', async (test) => {
   test.same(namesOf(SCHEMA), ['name', 'ip', 'weight', 'timeout', 'owner'])
   test.same(namesOf({}), [])
 })
 
-t.test('a form begins with what must be said, what comes first, and what says something', async (test) => {
+t.test('a form begins with required fields, prioritised ones, and those with a value', async (test) => {
   const early = begunWith(SCHEMA, { weight: 100, timeout: 7, owner: undefined }, ['ip'])
   test.same(ordered(namesOf(SCHEMA), ['ip', 'unknown'], early), {
     early: ['ip', 'name', 'timeout'],
@@ -26,7 +26,7 @@ t.test('a form begins with what must be said, what comes first, and what says so
   })
 })
 
-t.test('a field is blamed for what is refused within it', async (test) => {
+t.test('a field is blamed for problems within it', async (test) => {
   const errors = [{ field: 'reals.0.ripId', code: 'NOT_FOUND', message: 'there is none' }]
   test.ok(isBlamed('reals', errors))
   test.ok(isBlamed('reals.0', errors))

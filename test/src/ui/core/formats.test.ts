@@ -34,7 +34,7 @@ const VALUES = [
   Infinity,
 ]
 
-t.test('numbers are written as the language of the page has them', async (test) => {
+t.test('numbers are formatted in the language of the page', async (test) => {
   for (const one of ['en-GB', 'de-CH', 'en-US', 'de-DE']) {
     locale = one
     const as = (value: number, options: Intl.NumberFormatOptions) =>
@@ -54,14 +54,14 @@ t.test('numbers are written as the language of the page has them', async (test) 
   test.equal(short(undefined), '–')
 })
 
-t.test('bytes have a unit, and a decimal where they are few of it', async (test) => {
+t.test('bytes have a unit, and a decimal for small numbers of it', async (test) => {
   locale = 'en-GB'
   const told = [0, 7, 999, 1_000, 1_250, 12_300, 999_499, 5.4e6, 2e18]
   test.same(told.map(bytes), ['0 B', '7 B', '999 B', '1 kB', '1.3 kB', '12 kB', '999 kB', '5.4 MB', '2,000 PB'])
   test.equal(bytes(null), '–')
 })
 
-t.test('how long ago something was never says sixty of a unit', async (test) => {
+t.test('an age never reads sixty of a unit', async (test) => {
   const told = [-3.2, 0, 0.9, 1, 59.9, 60, 119, 3_599, 3_600, 86_399, 86_400, 172_799, 172_800, 1e7].map(elapsed)
   test.same(
     told.map(({ unit, count }) => `${count} ${unit}`),
@@ -69,7 +69,7 @@ t.test('how long ago something was never says sixty of a unit', async (test) => 
   )
 })
 
-t.test('what comes first', async (test) => {
+t.test('sort order', async (test) => {
   const plain = ['web 10', 'Web 2', 'web 1', 'zoo', '10.0.0.9', '10.0.0.10', 'a-b', 'a']
   for (const names of [plain, [...plain, 'äpfel', 'Zürich']]) {
     const compare = comparisonFor(names.map(sortable))

@@ -18,7 +18,7 @@ const OVERVIEW = {
 /** Made for browsers: its types are not those of the daemon. */
 const LIVE: string = new URL('../../../../src/ui/core/live.ts', import.meta.url).href
 
-/** There is no other window; one of Node would keep the process. */
+/** There is no other window; a real channel of Node would keep the process alive. */
 class AloneChannel extends EventTarget {
   postMessage(): void {}
 }
@@ -32,32 +32,29 @@ async function live(test: Test, shown: { overview: object }) {
   return (await import(LIVE)) as { readonly refreshOverview: () => Promise<void> }
 }
 
-t.test('an edit of what waits already has everybody read again', async (test) => {
+t.test('an edit of a pending change makes every window read again', async (test) => {
   const shown = { overview: OVERVIEW }
   const { refreshOverview } = await live(test, shown)
   await refreshOverview()
   const before = changes.value
   await refreshOverview()
-  test.equal(changes.value, before, 'nothing has moved')
+  test.equal(changes.value, before, 'nothing has changed')
   shown.overview = { ...OVERVIEW, pending: { ...OVERVIEW.pending, changedAt: '2026-01-01T12:00:01.000Z' } }
   await refreshOverview()
   test.equal(changes.value, before + 1)
 })
 
-t.test(
-  'a server that is found well has lists of servers read again: no event tells of its first check',
-  async (test) => {
-    const shown: { overview: object } = { overview: OVERVIEW }
-    const { refreshOverview } = await live(test, shown)
-    await refreshOverview()
-    const [all, servers] = [changes.value, movesOf('/ipvsDirector/rips')]
-    shown.overview = { ...OVERVIEW, layer7: { ...NONE, reals: { total: 0, up: 1 } } }
-    await refreshOverview()
-    test.same([changes.value, movesOf('/ipvsDirector/rips')], [all, servers + 1])
-  },
-)
+t.test('a server found healthy makes lists of servers read again: no event reports its first check', async (test) => {
+  const shown: { overview: object } = { overview: OVERVIEW }
+  const { refreshOverview } = await live(test, shown)
+  await refreshOverview()
+  const [all, servers] = [changes.value, movesOf('/ipvsDirector/rips')]
+  shown.overview = { ...OVERVIEW, layer7: { ...NONE, reals: { total: 0, up: 1 } } }
+  await refreshOverview()
+  test.same([changes.value, movesOf('/ipvsDirector/rips')], [all, servers + 1])
+})
 
-t.test('what could not be read is read again when the daemon answers', async (test) => {
+t.test('a failed read is repeated when the daemon answers', async (test) => {
   await live(test, { overview: OVERVIEW })
   test.teardown(() => (state.value = 'out'))
   state.value = 'in'

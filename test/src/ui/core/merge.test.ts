@@ -3,7 +3,7 @@ import { changedFields, merge } from '../../../../src/ui/core/merge.ts'
 
 const BASE = { name: 'shop', weight: 100, reals: [{ id: 'a' }], owner: '' }
 
-t.test('what only one of two has changed is taken; what both changed is asked about', async (test) => {
+t.test('changes of one side are adopted; conflicts are asked about', async (test) => {
   const mine = { ...BASE, weight: 50, reals: [{ id: 'b' }] }
   const theirs = { ...BASE, name: 'store', reals: [{ id: 'c' }] }
   test.same(merge(BASE, mine, theirs), {
@@ -12,7 +12,7 @@ t.test('what only one of two has changed is taken; what both changed is asked ab
   })
 })
 
-t.test('the same change twice is no conflict; what was taken out stays out', async (test) => {
+t.test('the same change twice is no conflict; a removed value stays removed', async (test) => {
   const { weight: _, ...without } = BASE
   test.same(merge(BASE, { ...BASE, weight: 7 }, { ...BASE, weight: 7 }), {
     value: { ...BASE, weight: 7 },
@@ -23,12 +23,12 @@ t.test('the same change twice is no conflict; what was taken out stays out', asy
   test.match(merge(BASE, without, { ...BASE, weight: 9 }), { conflicts: [{ field: 'weight', theirs: 9 }] })
 })
 
-t.test('fields that are as they were are not sent', async (test) => {
+t.test('unchanged fields are not sent', async (test) => {
   test.same(changedFields(BASE, { ...BASE, owner: 'team', reals: [{ id: 'a' }] }), { owner: 'team' })
 })
 
-t.test('what every change has to name is sent as it was', async (test) => {
+t.test('fields that every change has to name are sent unchanged', async (test) => {
   test.same(changedFields(BASE, { ...BASE, weight: 7 }, ['name']), { name: 'shop', weight: 7 })
   const { name: _, ...without } = BASE
-  test.same(changedFields(BASE, without, ['name']), {}, 'what was taken out is not made up')
+  test.same(changedFields(BASE, without, ['name']), {}, 'a removed value is not invented')
 })

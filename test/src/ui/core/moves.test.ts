@@ -1,7 +1,7 @@
 import t from 'tap'
 import { happened, movesOf, spaced } from '../../../../src/ui/core/moves.ts'
 
-t.test('what is asked for again and again is done at once, and once at the end of each space', async (test) => {
+t.test('a frequent request runs at once, and once at the end of each interval', async (test) => {
   const ends: (() => void)[] = []
   let done = 0
   const ask = spaced(
@@ -24,12 +24,12 @@ t.test('what is asked for again and again is done at once, and once at the end o
   test.equal(done, 3, 'at once again')
 })
 
-t.test('lists are moved by what is told of them, and by nothing else', async (test) => {
+t.test('lists are refreshed by events about them, and by no others', async (test) => {
   const moves = () => ['/ipvsDirector/rips', '/jobs', '/certificates/certs', '/ciphers/lists'].map(movesOf)
   const before = moves()
   happened('login')
   test.same(moves(), before)
-  // Those of servers are moved in live.test.ts, and each kind has its space between two of them.
+  // Those of servers are refreshed in live.test.ts, and each kind has its interval between two of them.
   happened('certificate')
   test.same(
     moves().map((now, at) => now - (before[at] ?? 0)),

@@ -6,7 +6,7 @@ const NAMES = new Map([
   ['id-2', 'shop'],
 ])
 
-t.test('ids are names wherever they stand, and only ids', async (test) => {
+t.test('ids become names at any place, and only ids', async (test) => {
   const value = {
     id: 'id-9',
     health: 'up',
@@ -21,7 +21,7 @@ t.test('ids are names wherever they stand, and only ids', async (test) => {
   })
 })
 
-t.test('another name is told as one, a new record and its owner as they are', async (test) => {
+t.test('a rename is shown as one, a new record and its owner unchanged', async (test) => {
   const value = { name: 'store', owner: 'team', ports: '80', errorPages: null }
   test.same(documentOfRecord({ section: 'l7Frontends', before: 'shop', value, names: NAMES }), {
     version: 1,

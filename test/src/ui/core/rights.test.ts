@@ -13,7 +13,7 @@ const named = new Set(
   [...code.matchAll(/(['"])((?:GET|POST|PUT|DELETE) \/[^'"]*)\1/g)].map(([, , right = '']) => right),
 )
 
-t.test('each right that the page asks for is one of an endpoint', async (test) => {
+t.test('each right that the page uses is one of an endpoint', async (test) => {
   const known = new Set(endpoints.map(({ method, path }) => `${method} ${path}`))
   test.ok(named.size > 40)
   test.same(
@@ -22,7 +22,7 @@ t.test('each right that the page asks for is one of an endpoint', async (test) =
   )
 })
 
-t.test('the page works out the ids that the API gives', async (test) => {
+t.test('the page computes the same ids as the API', async (test) => {
   for (const { method, path } of endpoints)
     test.equal(await endpointIdOf(`${method} ${path}` as Right), endpointId({ method, path }))
 })

@@ -8,10 +8,10 @@ t.test('an address with and without a port, of both families, and a name', async
   test.same(placeIn(' 192.0.2.10 ', 80), { ip: '192.0.2.10', port: 80 })
   test.same(placeIn('[2001:db8::1]:443', 80), { ip: '2001:db8::1', port: 443 })
   test.same(placeIn('web.example.org:81', 80), { ip: 'web.example.org', port: 81 })
-  test.same(placeIn('2001:db8::1', 80), { ip: '2001:db8::1', port: 80 }, 'as it stands, for the API to judge')
+  test.same(placeIn('2001:db8::1', 80), { ip: '2001:db8::1', port: 80 }, 'unchanged, for the API to check')
 })
 
-t.test('servers that are there are named; the others are made', async (test) => {
+t.test('existing servers are referred to; the others are created', async (test) => {
   const known = [{ name: 'old', ip: '10.0.0.1', port: 80 }]
   const made = documentOf({ ...WANTED, servers: '10.0.0.1, 10.0.0.2:81\n' }, known)
   test.match(made, {
@@ -23,7 +23,7 @@ t.test('servers that are there are named; the others are made', async (test) => 
   test.notOk('realServers' in documentOf({ ...WANTED, servers: '10.0.0.1' }, known))
 })
 
-t.test('with a certificate it is port 443; a check and a cookie are said only when they are meant', async (test) => {
+t.test('with a certificate it is port 443; a check and a cookie are only sent when wanted', async (test) => {
   const made = documentOf({ ...WANTED, certificate: 'cert', checkPath: '/up', sticks: true, servers: '10.0.0.2' }, [])
   test.match(made, {
     l7Backends: { shop: { healthCheck: { type: 'http', path: '/up' }, persistence: { type: 'cookie' } } },

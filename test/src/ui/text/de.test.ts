@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../../src/ui/', import.meta.url))
 const sources = globSync('**/*.{ts,tsx}', { cwd: root }).filter((file) => !file.startsWith('text/'))
 const code = sources.map((file) => readFileSync(`${root}${file}`, 'utf8')).join('\n')
 const said = new Set([...code.matchAll(/(?<![\w.])t\(\s*'([^']+)'/g)].map(([, text = '']) => text))
-/** States that answers have, and no source of the page names. */
+/** States of answers that no source of the page contains. */
 const FROM_THE_API = ['offline', ...[germanOfEvents, germanOfSections].flatMap(Object.keys)]
 const places = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name).toSorted()
 
@@ -22,7 +22,7 @@ t.test('German has every text of the page', async (test) => {
   )
 })
 
-t.test('German has each state of an event that a source of the daemon names', async (test) => {
+t.test('German has each state of an event in the sources of the daemon', async (test) => {
   const daemon = fileURLToPath(new URL('../../../../src/', import.meta.url))
   const others = globSync('**/*.ts', { cwd: daemon, exclude: ['ui/**', 'daemon/**'] })
   const states = new Set(
@@ -39,12 +39,12 @@ t.test('German has each state of an event that a source of the daemon names', as
   )
 })
 
-t.test('German has each section of a backup that can be restored by itself', async (test) => {
+t.test('German has each section of a backup that can be restored alone', async (test) => {
   const names = BACKUP_SECTIONS.filter(({ partRestore }) => partRestore).map(({ nameFull }) => nameFull)
   test.same(Object.keys(germanOfSections).toSorted(), names.toSorted())
 })
 
-t.test('German says nothing that the page does not', async (test) => {
+t.test('German has no text that the page lacks', async (test) => {
   const quoted = new Set([...said, ...FROM_THE_API, ...[...code.matchAll(/'([^'\n]*)'/g)].map(([, text = '']) => text)])
   test.same(
     Object.keys(german).filter((text) => !quoted.has(text) && !new RegExp(String.raw`\b${text}\??: `).test(code)),
@@ -52,6 +52,6 @@ t.test('German says nothing that the page does not', async (test) => {
   )
 })
 
-t.test('each place of a text is filled in both languages', async (test) => {
+t.test('each placeholder of a text is filled in both languages', async (test) => {
   for (const [english, text] of Object.entries(german)) test.same(places(text), places(english), english)
 })
