@@ -6,7 +6,7 @@ import { startArchives } from '../../src/stats/start-archives.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { listen, STATS } from './archive/socket-fixture.ts'
 
-t.test('the thread starts, serves and ends when told', async (t) => {
+t.test('the thread starts, serves and ends on request', async (t) => {
   const [layer7, layer4] = [temporaryFolder(t), temporaryFolder(t)]
   const path = await listen(t, () => `Pid: 5\nUptime_sec: 900\n\n${STATS}`)
   const worker = startArchives({

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { deadline, refusedCommand } from '../../workers/commands.ts'
 
-t.test('the first command that is not answered as expected ends the conversation', async (t) => {
+t.test('the first command with an unexpected answer ends the conversation', async (t) => {
   const asked: string[] = []
   const answers: Readonly<Record<string, string>> = {
     a: 'done\n',
@@ -25,10 +25,10 @@ t.test('the first command that is not answered as expected ends the conversation
   t.equal(await send(['a', 'done'], ['d', ''], ['b', 'changed *']), 'd: No such server.')
   t.strictSame(asked, ['a', 'd'])
   t.equal(await send(['c', 'done']), 'c: (no answer)')
-  t.equal(await send(['b', 'changed']), 'b: changed from 1 to 2', 'a beginning is marked as one')
+  t.equal(await send(['b', 'changed']), 'b: changed from 1 to 2', 'an expected beginning is marked as one')
 })
 
-t.test('the time that is left is shared and never nothing', async (t) => {
+t.test('the remaining time is shared and never zero', async (t) => {
   const before = performance.now()
   const left_ms = deadline(50)
   const left = left_ms()
@@ -37,7 +37,7 @@ t.test('the time that is left is shared and never nothing', async (t) => {
   t.equal(left_ms(), 1)
 })
 
-t.test('the end of an answer can be what counts, and a payload is in no refusal', async (t) => {
+t.test('the end of an answer can decide, and a payload is in no refusal', async (t) => {
   const sent: (string | undefined)[] = []
   const host = {
     socket: async (_path: string, _request: string, _timeout_ms: number, payload?: string) => {

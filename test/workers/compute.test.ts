@@ -1,7 +1,7 @@
 import t from 'tap'
 import { computePool } from '../../src/threads/worker-pool.ts'
 
-t.test('a large body is parsed in a thread of its own', async (test) => {
+t.test('a large body is parsed in a separate thread', async (test) => {
   const pool = computePool()
   test.teardown(() => pool.close())
   const text = JSON.stringify({ backup: 'x'.repeat(2_000_000) })

@@ -33,7 +33,7 @@ async function fetchText(url: string): Promise<{ answer: IncomingMessage; body: 
   return { answer, body: await text(answer) }
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 async function freePort(t: Test): Promise<number> {
   const server = createTcpServer()
   const port = await listening(t, server)
@@ -68,10 +68,10 @@ t.test('two origins answer with their name, varying sizes and a health page', as
     t.ok(sizes.size >= 5, 'sizes vary')
     t.equal((await fetchText(`http://127.0.0.1:${port}/health`)).body, 'ok\n')
   }
-  t.equal(await stopDemo(worker), 0, 'ends by itself when told to')
+  t.equal(await stopDemo(worker), 0, 'ends on request')
 })
 
-t.test('sends about the wanted rate, on kept and on new connections', async (t) => {
+t.test('sends about the wanted rate, on persistent and on new connections', async (t) => {
   let requests = 0
   const perConnection = new Map<unknown, number>()
   const frontend = createServer((incoming, answer) => {
@@ -89,14 +89,14 @@ t.test('sends about the wanted rate, on kept and on new connections', async (t) 
     requestsPerSecond: 40,
   })
   await enough
-  t.ok(performance.now() - started > 1000, 'not much faster than asked')
+  t.ok(performance.now() - started > 1000, 'not much faster than requested')
   const counts = [...perConnection.values()]
-  t.ok(Math.max(...counts) > 10, 'some connections are kept')
+  t.ok(Math.max(...counts) > 10, 'some connections are persistent')
   t.ok(counts.filter((count) => count === 1).length > 20, 'some are new')
   t.equal(await stopDemo(worker), 0)
 })
 
-t.test('waits for a frontend that is not there yet', async (t) => {
+t.test('waits for a frontend that does not exist yet', async (t) => {
   const port = await freePort(t)
   const { worker, report } = await startDemo(t, {
     originPorts: [0, 0],
@@ -109,7 +109,7 @@ t.test('waits for a frontend that is not there yet', async (t) => {
   const answered = once(frontend, 'request')
   await listening(t, frontend, port)
   await answered
-  t.pass('traffic came once it was there')
+  t.pass('traffic came once it existed')
   t.equal(await stopDemo(worker), 0)
 })
 
@@ -137,7 +137,7 @@ t.test('does not pile up connections before a frontend that never answers', asyn
   t.equal(await stopDemo(worker), 0)
 })
 
-t.test('a taken port is reported, and the thread ends without an error', async (t) => {
+t.test('a port in use is reported, and the thread ends without an error', async (t) => {
   const taken = await listening(t, createTcpServer())
   const worker = new Worker(new URL('../../workers/demo.ts', import.meta.url), {
     workerData: {

@@ -8,7 +8,7 @@ import { until } from '../system/api-client.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../workers/detached.ts', import.meta.url))
 
-t.test('in a session of its own it outlives who started it', async (test) => {
+t.test('in its own session it survives its starter', async (test) => {
   const folder = temporaryFolder(test, 'detached')
   const step = (script: string) => ({
     kind: 'program',
@@ -28,7 +28,7 @@ t.test('in a session of its own it outlives who started it', async (test) => {
     'boot',
     '--background',
   ]
-  // Ends at once: nobody waits for the output of what goes on.
+  // Ends at once: its starter does not wait for the output of the rest.
   const started = spawnSync('setsid', argv, { encoding: 'utf8', timeout: 9000 })
   test.match(started, { status: 0, stdout: '', stderr: '' })
   await until('end', async () => existsSync(join(folder, 'done')))

@@ -8,7 +8,7 @@ const OK: RunResult = { exitCode: 0, output: '' }
 const REFUSED: RunResult = { exitCode: 1, output: 'refused' }
 const basics = { why: 'test', timeout_ms: 1000 }
 
-/** A machine of which one thing fails. */
+/** A machine on which one action fails. */
 class FailingHost extends RecordingHost {
   failing: { readonly verb: JournalEntry['verb']; readonly about: string; readonly result?: RunResult } | undefined
 
@@ -105,12 +105,12 @@ t.test('a failure at any step is undone', async (t) => {
     const result = await executePlan(host, steps)
     t.match(result, { ok: false, failedStep, kind: steps[failedStep]?.kind, why: 'test', missing: false })
     t.strictSame(await files(host), OLD, `step ${failedStep}`)
-    // The restart that undoes a failed restart fails like it: that has to be said.
+    // The restart that undoes a failed restart fails like it: that has to be reported.
     t.match(result, { undone: failing.verb !== 'unit' })
   }
 })
 
-t.test('units are taken back when the files are as they were', async (t) => {
+t.test('units are reverted when the files are as before', async (t) => {
   const host = await machine()
   host.failing = { verb: 'run', about: 'do' }
   t.match(await executePlan(host, [check, swap, unit, socket, run]), { ok: false, undone: true })
@@ -136,11 +136,11 @@ t.test('a refused reload left the program alone; one without an end, or that end
   }
   t.equal(await reloadsAfter({ exitCode: 1, output: 'cannot bind' }), 1)
   t.equal(await reloadsAfter({ exitCode: 124, output: 'no end' }), 2)
-  t.equal(await reloadsAfter({ exitCode: 1, output: 'address in use' }, 'failed'), 2, 'it has to be started again')
+  t.equal(await reloadsAfter({ exitCode: 1, output: 'address in use' }, 'failed'), 2, 'it has to be restarted')
   t.equal(await reloadsAfter({ exitCode: 1, output: 'no start' }, 'failed', 'stopped'), 1, 'it did not run before')
 })
 
-t.test('a kill at any step leaves each file old or new, and running the plan again makes it whole', async (t) => {
+t.test('a kill at any step leaves each file old or new, and running the plan again completes it', async (t) => {
   for (let at = 0; at <= steps.length; at++) {
     const host = await machine()
     const kill = (index: number): void => {
@@ -158,7 +158,7 @@ t.test('checks come before any change', async (t) => {
   await t.rejects(executePlan(await machine(), [write, check]), { message: /step 1 is a check/ })
 })
 
-t.test('checking alone leaves nothing behind', async (t) => {
+t.test('a check alone leaves nothing behind', async (t) => {
   const host = await machine()
   t.strictSame(await checkPlan(host, steps), { ok: true, done: 1, recorded: 0, warnings: [] })
   t.strictSame(await files(host), OLD)
@@ -167,7 +167,7 @@ t.test('checking alone leaves nothing behind', async (t) => {
   t.strictSame(await files(host), OLD)
 })
 
-t.test('a check that cannot put back what it wrote beside its file says so', async (t) => {
+t.test('a check that cannot restore a file beside its own reports that', async (t) => {
   const host = await machine()
   await host.replaceFile('/c', 'old c', 0o600)
   const replaceFile = host.replaceFile.bind(host)
@@ -178,7 +178,7 @@ t.test('a check that cannot put back what it wrote beside its file says so', asy
   t.match(result, { output: 'undo: no space' })
 })
 
-t.test('a program that is not installed is said to be missing', async (t) => {
+t.test('a program that is not installed is reported as missing', async (t) => {
   const host = await machine()
   host.failing = { verb: 'run', about: 'judge /a.candidate', result: { exitCode: 127, output: 'not installed' } }
   t.match(await executePlan(host, steps), { ok: false, missing: true, output: 'not installed', undone: true })
@@ -216,7 +216,7 @@ t.test('nor is a checker that was killed at its deadline or could not be started
   }
 })
 
-t.test('a port that is not free fails the check, with all the others', async (t) => {
+t.test('a port in use fails the check, with all others', async (t) => {
   const host = await machine()
   host.portProblem = async (_ip: string, port: number) => (port === 80 ? 'Address already in use' : undefined)
   const ports = [80, 81, 80].map((port) => ({ ip: '192.0.2.1', port, claimant: 'frontend f' }))
@@ -237,11 +237,11 @@ t.test('answers of a socket are strict', async (t) => {
   })
   t.match(await executePlan(host, [command('set', 'done')]), { ok: false, output: /^set: \(no answer\)/ })
   host.failing = { verb: 'socket', about: 'set' }
-  t.match(await executePlan(host, [command('set', 'No such *')]), { ok: true }, 'a beginning')
+  t.match(await executePlan(host, [command('set', 'No such *')]), { ok: true }, 'an expected beginning')
   t.match(await executePlan(host, [command('set', 'No such')]), { ok: false, kind: 'socket', undone: true })
 })
 
-t.test('a program that does not answer is asked for an undo for a moment only', async (t) => {
+t.test('undo waits only a moment for a program that does not answer', async (t) => {
   const budgets: number[] = []
   const host = await machine()
   host.socket = async (_path: string, request: string, timeout_ms = 0) => {
@@ -256,7 +256,7 @@ t.test('a program that does not answer is asked for an undo for a moment only', 
   t.ok((budgets[1] ?? 0) <= 500)
 })
 
-t.test('a command that changed nothing is noticed', async (t) => {
+t.test('a command without effect is noticed', async (t) => {
   const host = await machine()
   const rows = [{ where: { name: 'r2' }, columns: { weight: ['7'] } }]
   const result = await executePlan(host, [{ ...socket, readBack: [{ request: 'show', rows }] }])
@@ -264,7 +264,7 @@ t.test('a command that changed nothing is noticed', async (t) => {
   t.match(host.journal.at(-1), { request: 'unset' })
 })
 
-t.test('what cannot be undone is said', async (t) => {
+t.test('an irreversible change is reported', async (t) => {
   const host = await machine()
   host.failing = { verb: 'socket', about: 'unset' }
   const failing: Step = { ...socket, commands: [{ request: 'set', expect: ['never'] }] }
@@ -277,7 +277,7 @@ t.test('what cannot be undone is said', async (t) => {
   t.match(await executePlan(unrestorable, [write, run]), { ok: false, undone: false, output: /undo: read-only/ })
 })
 
-t.test('a unit that runs what is on disk already is left alone when the plan says so', async (t) => {
+t.test('a unit that already runs the files on disk is left alone when the plan says so', async (t) => {
   const host = await machine()
   const adopt: readonly Step[] = [check, swap, { ...reload, whenUnchanged: 'skip' }]
   const reloads = () => host.takeJournal().filter(({ verb }) => verb === 'unit').length
@@ -291,7 +291,7 @@ t.test('a unit that runs what is on disk already is left alone when the plan say
   t.equal(reloads(), 1, 'it does not run')
 })
 
-t.test('what a program has not read when the plan is killed, it reads by the next one', async (t) => {
+t.test('a file that a program has not read when the plan is killed is read by the next one', async (t) => {
   const host = await machine()
   const adopt: readonly Step[] = [check, swap, { ...reload, whenUnchanged: 'skip', unread: '/a.unread' }]
   const reloads = () => host.takeJournal().filter(({ verb }) => verb === 'unit').length
@@ -309,7 +309,7 @@ t.test('what a program has not read when the plan is killed, it reads by the nex
   const failing = await machine()
   failing.failing = { verb: 'unit', about: 'reload' }
   await executePlan(failing, adopt)
-  t.equal(await failing.readFile('/a.unread'), undefined, 'the program goes on with the file that is back')
+  t.equal(await failing.readFile('/a.unread'), undefined, 'the program continues with the restored file')
 })
 
 t.test('irreversible programs are not undone', async (t) => {
@@ -322,8 +322,8 @@ t.test('irreversible programs are not undone', async (t) => {
   )
 })
 
-t.test('the output of a program holds the lines that are expected, and no others like them', async (t) => {
-  /** A program that really ran: what is only recorded has no output to judge. */
+t.test('the output of a program has to contain the expected lines, and no others like them', async (t) => {
+  /** A program that really ran: a recorded one has no output to check. */
   class SpeakingHost extends RecordingHost {
     output = ''
     override get recorded(): number {

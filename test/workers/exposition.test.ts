@@ -4,7 +4,7 @@ import { gunzipSync, brotliDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { expositionPool } from '../../src/threads/worker-pool.ts'
 
-/** How nice each thread of this process is: field 19 of its `stat`, the 17th behind the name. */
+/** The nice values of this process's threads: field 19 of `stat`, the 17th after the name. */
 const niceness = () =>
   readdirSync('/proc/self/task').map((thread) => {
     const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
@@ -24,5 +24,5 @@ t.test('a thread of a lower priority compresses into memory that threads share',
     test.ok(brotliDecompressSync(await pool.run('pack', { packing: 'br', body })).equals(body))
   }
   test.equal(niceness().filter((nice) => nice === 10).length, 1)
-  test.equal(getPriority(), before, 'the thread that answers is as it was')
+  test.equal(getPriority(), before, 'the answering thread is unchanged')
 })

@@ -18,7 +18,7 @@ const write: Step = {
 }
 const giveBack: Step = { ...basics, kind: 'removeFile', path, givesBack: true }
 
-t.test('a file that was there before is kept once, and given back', async (t) => {
+t.test('an existing file is saved once, and restored', async (t) => {
   const host = new RecordingHost()
   await host.replaceFile(path, 'pool debian\n', 0o644)
   await executePlan(host, [write])
@@ -30,7 +30,7 @@ t.test('a file that was there before is kept once, and given back', async (t) =>
   t.equal(await host.readFile(path), 'pool debian\n', 'a file that is not ours stays')
 })
 
-t.test('a copy of what was there before is made once, and never of ours', async (t) => {
+t.test('an existing file is copied once, and never one of ours', async (t) => {
   const host = new RecordingHost()
   const foundCopy = '/state/copy'
   const copying: Step = { ...basics, kind: 'replaceFile', path, content: ours, mode: 0o644, checked: false, foundCopy }
@@ -45,18 +45,18 @@ t.test('a copy of what was there before is made once, and never of ours', async 
   t.match(
     host.journal.find((entry) => 'path' in entry && entry.path === foundCopy),
     { verb: 'replaceFile', mode: 0o600 },
-    'for nobody else',
+    'for no other user',
   )
 })
 
-t.test('where there was none, ours goes', async (t) => {
+t.test('where there was none, ours is deleted', async (t) => {
   const host = new RecordingHost()
   await executePlan(host, [write])
   await executePlan(host, [giveBack])
   t.equal(await host.readFile(path), undefined)
 })
 
-t.test('what a kill has left half written goes with the file, also where there is none', async (t) => {
+t.test('remains of a kill are deleted with the file, also where there is none', async (t) => {
   for (const isThere of [true, false]) {
     const host = new RecordingHost()
     if (isThere) await host.replaceFile(path, ours, 0o644)
@@ -67,7 +67,7 @@ t.test('what a kill has left half written goes with the file, also where there i
   }
 })
 
-t.test('a later failure brings back what was there', async (t) => {
+t.test('a later failure restores the original', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'no' }) })
   await host.replaceFile(path, ours, 0o644)
   const failing: Step = { ...basics, kind: 'run', argv: ['x'], undo: [] }
@@ -78,20 +78,20 @@ t.test('a later failure brings back what was there', async (t) => {
 const FOUND = `file ${path}`
 const refused: Step = { ...basics, kind: 'run', argv: ['x'], undo: [] }
 
-t.test('what a failed plan found is forgotten, and so is what was given back', async (t) => {
+t.test('the original stored by a failed plan is forgotten, and so is a restored one', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'no' }) })
   await host.replaceFile(path, 'first\n', 0o644)
   t.match(await executePlan(host, [write, refused]), { ok: false, undone: true })
   t.equal(await host.found.get(FOUND), undefined)
   await executePlan(host, [write])
   t.match(await executePlan(host, [giveBack, refused]), { ok: false, undone: true })
-  t.equal(await host.found.get(FOUND), 'first\n', 'nothing was given back')
+  t.equal(await host.found.get(FOUND), 'first\n', 'nothing was restored')
   await executePlan(host, [giveBack])
   t.equal(await host.readFile(path), 'first\n')
   t.equal(await host.found.get(FOUND), undefined)
 })
 
-t.test('a file that its owner replaced or removed himself is not given back later', async (t) => {
+t.test('a file that its owner has replaced or removed is not restored later', async (t) => {
   for (const owners of ['second\n', undefined]) {
     const host = new RecordingHost()
     await host.replaceFile(path, 'first\n', 0o644)
@@ -129,23 +129,20 @@ const certificates = async (answerRun = () => ({ exitCode: 0, output: '' })) => 
 const contents = (host: RecordingHost) =>
   Promise.all(['a', 'b', 'gone'].map((name) => host.readFile(`/certs/${name}.pem`)))
 
-t.test(
-  'files beside a checked one are there before it is judged, and only those that differ are written',
-  async (t) => {
-    const host = await certificates()
-    t.match(await executePlan(host, [judged]), { ok: true })
-    t.match(host.journal, [{ path: '/certs/a.pem', mode: 0o600 }, { path: '/x.cfg.candidate' }, { verb: 'run' }])
-    t.strictSame(await contents(host), ['new a', 'b', 'key'])
-  },
-)
+t.test('files beside a checked one are written before the check, and only those that differ', async (t) => {
+  const host = await certificates()
+  t.match(await executePlan(host, [judged]), { ok: true })
+  t.match(host.journal, [{ path: '/certs/a.pem', mode: 0o600 }, { path: '/x.cfg.candidate' }, { verb: 'run' }])
+  t.strictSame(await contents(host), ['new a', 'b', 'key'])
+})
 
-t.test('what a refused check wrote beside the file is taken back', async (t) => {
+t.test('files that a refused check wrote beside its own are reverted', async (t) => {
   const host = await certificates(() => ({ exitCode: 1, output: 'no' }))
   t.match(await executePlan(host, [judged]), { ok: false, undone: true })
   t.strictSame(await contents(host), ['old a', 'b', 'key'])
 })
 
-t.test('a folder of ours keeps the named files only; a later failure brings the others back', async (t) => {
+t.test('a folder of ours keeps only the named files; a later failure restores the others', async (t) => {
   const host = await certificates(() => ({ exitCode: 1, output: 'no' }))
   t.match(await executePlan(host, [keepOnly, { ...basics, kind: 'run', argv: ['x'], undo: [] }]), { undone: true })
   t.strictSame(await contents(host), ['old a', 'b', 'key'])
@@ -153,32 +150,29 @@ t.test('a folder of ours keeps the named files only; a later failure brings the 
   t.strictSame(await contents(host), ['old a', 'b', undefined])
 })
 
-t.test(
-  'small files hold their values; those that do not change are not written, and a later failure undoes',
-  async (t) => {
-    const folder = '/run/weights'
-    const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'broken' }) })
-    const values = (files: Readonly<Record<string, string>>, keepsOnly = false, found = {}): Step => {
-      const maps = { values: Object.entries(files), ifThere: Object.entries<string>(found) }
-      return { ...basics, kind: 'values', folder, ...maps, keepsOnly }
-    }
-    t.match(await executePlan(host, [values({ a: '1\n', b: '2\n' })]), { ok: true })
-    const written = host.journal.length
-    t.match(await executePlan(host, [values({ a: '1\n' })]), { ok: true })
-    t.equal(host.journal.length, written)
-    const broken: Step = { ...basics, kind: 'run', argv: ['broken'], undo: [] }
-    t.match(await executePlan(host, [values({ a: '9\n', c: '3\n' }, true), broken]), { ok: false, undone: true })
-    t.same((await host.listFiles(folder)).toSorted(), ['a', 'b'])
-    t.equal(await host.readFile(`${folder}/a`), '1\n')
-    t.match(await executePlan(host, [values({}, false, { b: '7\n', d: '4\n' })]), { ok: true })
-    t.equal(await host.readFile(`${folder}/b`), '7\n')
-    t.equal(await host.readFile(`${folder}/d`), undefined, 'what is not there is not made')
-    t.match(await executePlan(host, [values({ c: '3\n' }, true)]), { ok: true })
-    t.same(await host.listFiles(folder), ['c'])
-  },
-)
+t.test('small files hold their values; unchanged ones are not written, and a later failure undoes', async (t) => {
+  const folder = '/run/weights'
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'broken' }) })
+  const values = (files: Readonly<Record<string, string>>, keepsOnly = false, found = {}): Step => {
+    const maps = { values: Object.entries(files), ifThere: Object.entries<string>(found) }
+    return { ...basics, kind: 'values', folder, ...maps, keepsOnly }
+  }
+  t.match(await executePlan(host, [values({ a: '1\n', b: '2\n' })]), { ok: true })
+  const written = host.journal.length
+  t.match(await executePlan(host, [values({ a: '1\n' })]), { ok: true })
+  t.equal(host.journal.length, written)
+  const broken: Step = { ...basics, kind: 'run', argv: ['broken'], undo: [] }
+  t.match(await executePlan(host, [values({ a: '9\n', c: '3\n' }, true), broken]), { ok: false, undone: true })
+  t.same((await host.listFiles(folder)).toSorted(), ['a', 'b'])
+  t.equal(await host.readFile(`${folder}/a`), '1\n')
+  t.match(await executePlan(host, [values({}, false, { b: '7\n', d: '4\n' })]), { ok: true })
+  t.equal(await host.readFile(`${folder}/b`), '7\n')
+  t.equal(await host.readFile(`${folder}/d`), undefined, 'a missing one is not created')
+  t.match(await executePlan(host, [values({ c: '3\n' }, true)]), { ok: true })
+  t.same(await host.listFiles(folder), ['c'])
+})
 
-t.test('a program that comes back can be run again', async (t) => {
+t.test('a program that is restored can be executed again', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: '' }) })
   await host.replaceFile('/checks/gone', '#!/bin/sh', 0o755)
   const steps: Step[] = [
@@ -193,7 +187,7 @@ t.test('a program that comes back can be run again', async (t) => {
   )
 })
 
-t.test('a program that is removed comes back as one', async (t) => {
+t.test('a removed program is restored as one', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: '' }) })
   await host.replaceFile('/etc/keepalived/fulcrum-settle', '#!/bin/sh', 0o755)
   const steps: Step[] = [
@@ -205,20 +199,20 @@ t.test('a program that is removed comes back as one', async (t) => {
   t.match(host.journal.at(-1), { verb: 'replaceFile', content: '#!/bin/sh', mode: 0o755 })
 })
 
-t.test('for a program that is not there nothing is written', async (t) => {
+t.test('for a missing program nothing is written', async (t) => {
   const host = new RecordingHost()
   host.missingProgram = async () => ({ exitCode: 127, output: 'judge is not installed' }) as never
   t.match(await executePlan(host, [judged]), { ok: false, kind: 'check', missing: true, output: /is not installed/ })
   t.same(host.journal, [])
 })
 
-t.test('where a folder is closed to the unit, it is said how it is opened', async (t) => {
+t.test('where a folder is closed to the unit, the error says how to open it', async (t) => {
   const host = new RecordingHost()
   host.replaceFile = () => Promise.reject(Object.assign(new Error('read-only'), { code: 'EROFS' }))
   t.match(await executePlan(host, [judged]), { ok: false, kind: 'replaceFile', output: /systemctl restart fulcrum/ })
 })
 
-t.test('what could not be given back as it was is not taken', async (t) => {
+t.test('a file that could not be restored unchanged is not taken over', async (t) => {
   const host = new RecordingHost()
   await host.replaceFile(path, 'sysLocation Z\uFFFDrich', 0o644)
   const replacing: Step = { ...basics, kind: 'replaceFile', path, content: ours, mode: 0o644, checked: false }
@@ -226,7 +220,7 @@ t.test('what could not be given back as it was is not taken', async (t) => {
   t.equal(await host.readFile(path), 'sysLocation Z\uFFFDrich')
 })
 
-t.test('a command reads the candidate that was judged, or the file in place when that is the same', async (t) => {
+t.test('a command reads the checked candidate, or the file in place when they are equal', async (t) => {
   const ran: (readonly string[])[] = []
   const host = new RecordingHost({
     answerRun: (argv) => {

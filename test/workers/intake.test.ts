@@ -5,7 +5,7 @@ import { intakePool } from '../../src/threads/worker-pool.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { packed } from '../system/apt-repository.ts'
 
-t.test('a package is checked and kept in a thread of its own', async (t) => {
+t.test('a package is checked and stored in a separate thread', async (t) => {
   const work = temporaryFolder(t, 'intake')
   const folder = join(work, 'kept')
   const pool = intakePool()

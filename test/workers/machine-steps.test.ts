@@ -41,22 +41,22 @@ class OneSetting extends RecordingHost {
   }
 }
 
-t.test('a setting is given its value, and what was found is given back when nobody wants one any more', async (t) => {
+t.test('a setting gets its value, and the original is restored when no value is wanted any more', async (t) => {
   const host = new OneSetting()
   t.match(await executePlan(host, [size('1000')]), { ok: true })
   t.match(await executePlan(host, [size('2000')]), { ok: true })
   t.equal(host.value, '2000')
   t.match(await executePlan(host, [size(undefined)]), { ok: true })
-  t.equal(host.value, '262144', 'as it was before the first change')
+  t.equal(host.value, '262144', 'as before the first change')
 })
 
-t.test('a setting of which nothing was ever changed is left alone', async (t) => {
+t.test('a setting that was never changed is left alone', async (t) => {
   const host = new OneSetting()
   host.accepts = () => ({ exitCode: 1, output: 'written' })
   t.match(await executePlan(host, [size(undefined), size('262144')]), { ok: true })
 })
 
-t.test('a later failure takes a setting back; a refused one fails', async (t) => {
+t.test('a later failure reverts a setting; a refused one fails', async (t) => {
   const host = new OneSetting()
   t.match(await executePlan(host, [size('1000'), broken]), { ok: false, output: 'broken', undone: true })
   t.equal(host.value, '262144')
@@ -66,7 +66,7 @@ t.test('a later failure takes a setting back; a refused one fails', async (t) =>
 
 const FOUND = 'sysctl net.netfilter.nf_conntrack_max'
 
-t.test('what a failed plan found is forgotten: a later change of the owner is what is given back', async (t) => {
+t.test('the original stored by a failed plan is forgotten: a later change of the owner is restored', async (t) => {
   const host = new OneSetting()
   t.match(await executePlan(host, [size('1000'), broken]), { ok: false, undone: true })
   t.equal(await host.found.get(FOUND), undefined)
@@ -76,7 +76,7 @@ t.test('what a failed plan found is forgotten: a later change of the owner is wh
   t.equal(host.value, '131072')
 })
 
-t.test('what was given back is forgotten, also when the owner had given it back himself', async (t) => {
+t.test('a restored original is forgotten, also when the owner had restored it', async (t) => {
   const host = new OneSetting()
   await executePlan(host, [size('1000')])
   await executePlan(host, [size(undefined)])
@@ -87,7 +87,7 @@ t.test('what was given back is forgotten, also when the owner had given it back 
   t.equal(await host.found.get(FOUND), undefined)
 })
 
-t.test('a give-back that is taken back, and a later failed change, keep what was found', async (t) => {
+t.test('a restore that is undone, and a later failed change, keep the original', async (t) => {
   const host = new OneSetting()
   await executePlan(host, [size('1000')])
   t.match(await executePlan(host, [size(undefined), broken]), { ok: false, undone: true })
@@ -97,14 +97,14 @@ t.test('a give-back that is taken back, and a later failed change, keep what was
   t.equal(await host.found.get(FOUND), '262144')
 })
 
-t.test('a setting that could not be taken back keeps what was found', async (t) => {
+t.test('a setting that could not be reverted keeps its original', async (t) => {
   const host = new OneSetting()
   host.accepts = (value) => ({ exitCode: value === '1000' ? 0 : 1, output: 'no' })
   t.match(await executePlan(host, [size('1000'), broken]), { ok: false, undone: false })
   t.equal(await host.found.get(FOUND), '262144')
 })
 
-t.test('a setting that does not take is noticed', async (t) => {
+t.test('a setting without effect is noticed', async (t) => {
   const host = new OneSetting()
   host.writeSetting = async () => ({ exitCode: 0, output: '' })
   t.match(await executePlan(host, [size('1000')]), { ok: false, output: /is 262144 and not 1000/ })
@@ -117,7 +117,7 @@ t.test('a machine without the setting: missing, or left alone when it is optiona
   t.match(await executePlan(host, [size('1000', true), size(undefined)]), { ok: true })
 })
 
-t.test('a network is taken back by what it answered; its warnings come with the result', async (t) => {
+t.test('a network is reverted with its answer; its warnings come with the result', async (t) => {
   const desired: DesiredNetwork = { addresses: [], routes: [], rules: [] }
   const calls: string[] = []
   class Networked extends OneSetting {
@@ -140,7 +140,7 @@ t.test('a network is taken back by what it answered; its warnings come with the 
   t.strictSame(calls.slice(2), ['add', 'settle', 'undo settle', 'undo add'])
   const settle: Step = { ...basics, kind: 'network', desired, phase: 'settle', keepsPart: true }
   await executePlan(new Networked(), [settle, broken])
-  t.strictSame(calls.slice(6), ['settle'], 'the way back has none itself')
+  t.strictSame(calls.slice(6), ['settle'], 'the undo has none itself')
 })
 
 t.test('an account is changed; the password is in no journal and no result', async (t) => {
@@ -172,7 +172,7 @@ t.test('a unit that was stopped is stopped again', async (t) => {
   }
 })
 
-t.test('what was counted is read right before a unit that ends counting, when it has anything to do', async (t) => {
+t.test('counters are read right before a unit that ends counting, when it has anything to do', async (t) => {
   const host = new RecordingHost()
   const units = () => host.journal.filter(({ verb }) => verb === 'unit').length
   const read: number[] = []
@@ -185,7 +185,7 @@ t.test('what was counted is read right before a unit that ends counting, when it
   t.strictSame([read, units()], [[1], 2], 'it runs, and is left alone')
 })
 
-t.test('before a reload what was counted is read while its file is checked, once', async (t) => {
+t.test('before a reload counters are read while its file is checked, once', async (t) => {
   const order: string[] = []
   const host = new RecordingHost({
     answerRun: () => {
@@ -199,15 +199,15 @@ t.test('before a reload what was counted is read while its file is checked, once
   await executePlan(host, [check, check, { ...unit, verb: 'reload', endsCounting: true }], { capture })
   t.strictSame(order.splice(0), ['read', 'check', 'check'])
   await executePlan(host, [check, { ...unit, verb: 'restart', endsCounting: true }], { capture })
-  t.strictSame(order.splice(0), ['check', 'read'], 'a restart takes away what is counted until the last moment')
+  t.strictSame(order.splice(0), ['check', 'read'], 'a restart loses counts up to the last moment')
   await executePlan(host, [check, { ...unit, verb: 'reload' }], { capture })
   t.strictSame(order, ['check'])
 })
 
-t.test('what is to come about is waited for, within the time of the step', async (t) => {
+t.test('an awaited effect is waited for, within the time of the step', async (t) => {
   const outputs = ['', 'LISTEN users:(("sshd",pid=7))']
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 0, output: outputs.shift() ?? 'nothing' }) })
-  // A host that does things has no recorded ones.
+  // A host that carries out steps has no recorded ones.
   Object.defineProperty(host, 'recorded', { value: 0 })
   const expect = { comes: '"sshd"', otherwise: 'sshd does not listen' }
   const wait: Step = { why: 'test', kind: 'run', argv: ['ss'], undo: [], expect, timeout_ms: 5_000 }
@@ -216,7 +216,7 @@ t.test('what is to come about is waited for, within the time of the step', async
   t.match(await executePlan(host, [{ ...wait, timeout_ms: 150 }]), { ok: false, output: 'sshd does not listen' })
 })
 
-t.test('a table of lines is waited for: those that must be there, and how others must end', async (t) => {
+t.test('a table of lines is waited for: required lines, and the required ends of others', async (t) => {
   const table = [
     '-A -t 192.0.2.1:80 -s wlc',
     '-a -t 192.0.2.1:80 -r 10.0.0.1:80 -m -w 5',
@@ -230,20 +230,24 @@ t.test('a table of lines is waited for: those that must be there, and how others
   }
   const server = '-a -t 192.0.2.1:80 -r 10.0.0.1:80 '
   t.match(await verdict(['-A -t 192.0.2.1:80 '], [[server, '-m -w 5']]), { ok: true })
-  t.match(await verdict([], [['-a -t 192.0.2.1:80 -r 10.0.0.2:80 ', '-m -w 5']]), { ok: true }, 'not there is right')
+  t.match(
+    await verdict([], [['-a -t 192.0.2.1:80 -r 10.0.0.2:80 ', '-m -w 5']]),
+    { ok: true },
+    'a missing one is right',
+  )
   t.match(await verdict(['-A -u 192.0.2.1:80 '], []), { ok: false, output: /found no -A -u 192\.0\.2\.1:80/ })
   t.match(await verdict([], [[server, '-m -w 0']]), { ok: false, output: /-w 5, expected -m -w 0/ })
   t.match(await verdict([], [[server, undefined]]), { ok: false, output: /expected none/ })
 })
 
-t.test('what may be as wanted already may fail', async (t) => {
+t.test('a step that may be unnecessary may fail', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 2, output: 'No such service' }) })
   const step: Step = { ...basics, kind: 'run', argv: ['ipvsadm', '-D'], undo: [] }
   t.match(await executePlan(host, [step]), { ok: false })
   t.match(await executePlan(host, [{ ...step, mayFail: true }]), { ok: true })
 })
 
-t.test('what is judged is read to its end, however long it is', async (t) => {
+t.test('output that is checked is read to its end, however long it is', async (t) => {
   const folder = temporaryFolder(t, 'state')
   const host = new LinuxHost({ layer7proxy: { mode: 'systemd', masterSocket: '' } }, folder)
   const counted = (expect: Expectation): Step => ({ ...basics, kind: 'run', argv: ['seq', '30000'], undo: [], expect })
@@ -253,7 +257,7 @@ t.test('what is judged is read to its end, however long it is', async (t) => {
   t.match(missing, { ok: false, output: 'found no 30001' })
 })
 
-/** A service as systemd has it: what is enabled now is started, and what is disabled now is stopped. */
+/** A service as in systemd: enabling starts it, and disabling stops it. */
 class OneService extends RecordingHost {
   state: string
   constructor(state: string) {
@@ -301,16 +305,16 @@ const SERVICES: Readonly<Record<string, readonly [ReturnType<typeof sshdDriver>,
 
 for (const [name, [driver, records]] of Object.entries(SERVICES)) {
   for (const found of ['enabled', 'enabled stopped', 'disabled', 'disabled running']) {
-    t.test(`${name} that was found ${found} is that again, after a failure and when it is nobody's`, async (t) => {
+    t.test(`${name} that was found ${found} is that again, after a failure and when it is not ours`, async (t) => {
       const [none, on] = [viewOf({}), viewOf(records)]
       const steps = driver.plan(none, on, { atLeast: 'runtime' })
       const host = new OneService(found)
       t.match(await executePlan(host, [...steps, broken]), { ok: false, output: /sshd/, undone: true })
-      t.equal(host.state, found, 'taken back')
+      t.equal(host.state, found, 'reverted')
       t.match(await executePlan(host, steps), { ok: true })
       t.equal(host.state, 'enabled')
       t.match(await executePlan(host, driver.plan(on, none, { atLeast: 'runtime' })), { ok: true })
-      t.equal(host.state, found, 'given back')
+      t.equal(host.state, found, 'restored')
     })
   }
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { probePool } from '../../src/threads/worker-pool.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 
-t.test('the tasks read this machine in a thread of their own', async (test) => {
+t.test('the tasks read this machine in a separate thread', async (test) => {
   const layer7proxy = { mode: 'systemd', masterSocket: '' } as const
   const pool = probePool({ profile: 'trial', stateFolder: temporaryFolder(test, 'probe'), layer7proxy })
   test.teardown(() => pool.close())

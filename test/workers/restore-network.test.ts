@@ -12,18 +12,18 @@ const run = (...args: readonly string[]) =>
     env: {},
   })
 
-t.test('without anything to restore the program says and does nothing', async (test) => {
+t.test('without anything to restore the program does nothing and says so', async (test) => {
   const { status, stdout, stderr } = run(temporaryFolder(test, 'restore'))
   test.same([status, stdout, stderr], [0, '', ''])
 })
 
-t.test('without a state folder it says how it is used', async (test) => {
+t.test('without a state folder it prints its usage', async (test) => {
   const { status, stderr } = run()
   test.equal(status, 2)
   test.match(stderr, /^usage: restore-network.ts STATE-FOLDER$/m)
 })
 
-t.test('the unit starts this program with the interpreter of the daemon, before all who listen', async (test) => {
+t.test("the unit starts this program with the daemon's interpreter, before all listening programs", async (test) => {
   const unit = (name: string) =>
     readFileSync(new URL(`../../systemd/${name}`, import.meta.url), 'utf8').replaceAll('\\\n', '')
   const network = unit('fulcrum-network.service')

@@ -28,7 +28,7 @@ t.test('plans are checked and carried out in the system thread', async (t) => {
   t.equal(await pool.run('unitState', { unit: 'layer7proxy' }), 'running')
 })
 
-t.test('a failed plan comes back as a value', async (t) => {
+t.test('a failed plan is returned as a value', async (t) => {
   const { settings, folder } = haproxyFixture(t)
   const pool = systemPool(settings)
   t.teardown(() => pool.close())
@@ -50,7 +50,7 @@ t.test('a failed plan comes back as a value', async (t) => {
   })
 })
 
-t.test('nothing but plans, and what is asked about units, runs in this thread: an apply would wait for it', (t) => {
+t.test('only plans, and queries of units, run in this thread: an apply would wait for anything else', (t) => {
   t.strictSame(Object.keys(tasks).toSorted(), ['checkPlan', 'executePlan', 'unitState'])
   t.end()
 })

@@ -8,7 +8,7 @@ t.test('free ports are no problem', async (t) => {
   t.strictSame(await takenPorts(new RecordingHost(), claims), [])
 })
 
-t.test('a port that gets free in a moment is free', async (t) => {
+t.test('a port that becomes free in a moment counts as free', async (t) => {
   const host = new RecordingHost()
   const tried: number[] = []
   host.portProblem = async (_ip, port) => {
@@ -16,10 +16,10 @@ t.test('a port that gets free in a moment is free', async (t) => {
     return port === 80 && tried.length < 4 ? 'Address already in use' : undefined
   }
   t.strictSame(await takenPorts(host, claims), [])
-  t.strictSame(tried, [80, 81, 80, 80], 'only what failed is tried again')
+  t.strictSame(tried, [80, 81, 80, 80], 'only failed ones are retried')
 })
 
-t.test('what stays taken is told with its reason', async (t) => {
+t.test('a port that stays in use is reported with its reason', async (t) => {
   const host = new RecordingHost()
   host.portProblem = async (_ip, port) => (port === 81 ? 'Permission denied' : undefined)
   t.strictSame(await takenPorts(host, claims), [
@@ -27,7 +27,7 @@ t.test('what stays taken is told with its reason', async (t) => {
   ])
 })
 
-t.test('a port that is in use names its units, and may be inherited from HAProxy alone', async (t) => {
+t.test('a port in use names its units, and may be inherited from HAProxy alone', async (t) => {
   const host = new RecordingHost()
   host.portProblem = async () => 'Address already in use'
   const has = (...units: readonly string[]) => {
@@ -43,7 +43,7 @@ t.test('a port that is in use names its units, and may be inherited from HAProxy
   has('haproxy.service', 'nginx.service')
   t.same(await told(true), ['Address already in use by haproxy.service, nginx.service'])
   has('')
-  t.same(await told(true), ['Address already in use'], 'who has it is not known')
+  t.same(await told(true), ['Address already in use'], 'its user is unknown')
   has()
-  t.same(await told(true), ['Address already in use'], 'nothing tells who has it')
+  t.same(await told(true), ['Address already in use'], 'its user cannot be found out')
 })

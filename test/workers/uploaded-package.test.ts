@@ -15,19 +15,19 @@ t.test('an uploaded package', async (t) => {
   const keep = (text: string) => keepPackage({ text, folder, files_max: FILES_MAX }, runProgram)
   const base64 = async (one: TestPackage) => readFileSync(await packed(work, one)).toString('base64')
 
-  await t.test('is kept whole, for root alone, one file a package', async (t) => {
+  await t.test('is stored completely, for root alone, one file per package', async (t) => {
     t.same(await keep(await base64({ name: 'one', version: '1:1.0' })), { name: 'one', version: '1:1.0', arch: 'all' })
     t.same(readdirSync(folder), ['one_1%3a1.0_all.deb'])
     t.equal(statSync(join(folder, 'one_1%3a1.0_all.deb')).mode & 0o777, 0o600)
     writeFileSync(join(folder, '.half.deb'), 'of an upload that was cut off')
     await keep(await base64({ name: 'one', version: '2.0' }))
-    t.same(readdirSync(folder), ['one_2.0_all.deb'], 'the newer takes its place')
+    t.same(readdirSync(folder), ['one_2.0_all.deb'], 'the newer one replaces it')
     const lines = (await base64({ name: 'two', version: '1' })).replaceAll(/(.{76})/g, '$1\r\n')
     t.match(await keep(`${lines}\n`), { name: 'two' }, 'in lines, as programs write it')
     t.match(await keep(await base64({ name: 'three', version: '1' })), { problem: /2 uploaded packages wait already/ })
   })
 
-  await t.test('that is none, damaged or of another machine is refused, and nothing of it stays', async (t) => {
+  await t.test('that is invalid, damaged or of another architecture is refused, and nothing of it stays', async (t) => {
     const before = readdirSync(folder)
     const whole = await base64({ name: 'four', version: '1' })
     const bytes = Buffer.from(whole, 'base64')
@@ -44,7 +44,7 @@ t.test('an uploaded package', async (t) => {
     t.same(readdirSync(folder), before)
   })
 
-  await t.test('that would take the last of the disk is refused', async (t) => {
+  await t.test('that would take the reserve of the disk is refused', async (t) => {
     const text = await base64({ name: 'large', version: '1' })
     const before = readdirSync(folder)
     t.match(await keepPackage({ text, folder, files_max: 9 }, runProgram, async () => false), { problem: /no space/ })

@@ -45,7 +45,7 @@ async function fixture(test: Tap, more: Partial<PebbleOptions> = {}, account: Pa
   return { ...ca, own, step, site, ordered, decided }
 }
 
-t.test('from an order to a certificate, each step by itself', async (test) => {
+t.test('from an order to a certificate, each step separately', async (test) => {
   const { site, ordered, decided } = await fixture(test)
   await site()
   const order = await ordered()
@@ -59,11 +59,11 @@ t.test('from an order to a certificate, each step by itself', async (test) => {
   test.match(
     await decided({ ...order, privateKey }),
     { is: 'issued', chain: issued.chain },
-    'it can be asked for again',
+    'it can be requested again',
   )
 })
 
-t.test('a name that the CA does not find ours ends the order, and says why', async (test) => {
+t.test('a name that leads the CA elsewhere ends the order, with the reason', async (test) => {
   const { site, ordered, decided } = await fixture(test, { env: { PEBBLE_AUTHZREUSE: '0' } })
   await site('of somebody else')
   test.match(await decided(await ordered()), { is: 'failed', isOver: true, reason: /^www\.site\.test: unauthorized: / })
@@ -76,7 +76,7 @@ t.test('an order or an account that the CA does not know is over', async (test) 
   test.match(await step({ ...order, accountUrl: `${order.accountUrl}x` }), { is: 'failed', isOver: true })
 })
 
-t.test('a CA that is down is no end of an order', async (test) => {
+t.test('a CA that is down does not end an order', async (test) => {
   const { stop, ordered, step } = await fixture(test)
   const order = await ordered()
   await stop()
@@ -98,7 +98,7 @@ t.test('an account that has to be bound is bound, and only with the right key', 
   test.match(await step({}, { account: wrong }), { is: 'failed', isOver: false })
 })
 
-t.test('keys are of the kind that was ordered', async (test) => {
+t.test('keys are of the ordered kind', async (test) => {
   const { site, ordered, step, decided } = await fixture(test)
   await site()
   const order = await ordered()
@@ -113,7 +113,7 @@ t.test('keys are of the kind that was ordered', async (test) => {
   }
 })
 
-t.test('what the CA will find is told before it is asked to look', async (test) => {
+t.test("the CA's future finding is reported before it is asked to validate", async (test) => {
   const { ordered, step } = await fixture(test)
   const order = await ordered()
   for (const [challenge, name] of [
@@ -125,7 +125,7 @@ t.test('what the CA will find is told before it is asked to look', async (test) 
     test.same(await step(order, { challenge }), promised, 'the CA waits, and the answer stays')
   }
   const told = await step({ ...order, answers: [] }, { challenge: 'tls-alpn-01' })
-  test.match(told, { is: 'waiting' }, 'now it looks')
+  test.match(told, { is: 'waiting' }, 'now it validates')
 })
 
 t.test('a CA is shown nothing of names that were not ordered', async (test) => {

@@ -6,7 +6,7 @@ import { sendingTo } from '../../fixtures/alert-targets.ts'
 const STRICT = { allowsLoopback: false, allowed: [] }
 const REFUSED = /where no alert target may be/
 
-t.test('what only this machine may reach is refused, however it is written', async (test) => {
+t.test('addresses that only this machine may reach are refused, however they are written', async (test) => {
   const inward = [
     '127.0.0.1',
     '127.8.9.10',
@@ -38,7 +38,7 @@ t.test('a setting allows networks, and nothing beside them', async (test) => {
     await test.rejects(placeOf(host, { ...STRICT, allowed }), REFUSED)
 })
 
-t.test('a connection goes to what was found, whatever the name means later', async (test) => {
+t.test('a connection goes to the address that was checked, wherever the name points later', async (test) => {
   const { lookup } = await placeOf('192.0.2.1', STRICT)
   const found = await new Promise((resolve) => {
     lookup('rebound.test', { all: true }, (_, addresses) => resolve(addresses))
@@ -50,7 +50,7 @@ t.test('a connection goes to what was found, whatever the name means later', asy
   test.same(one, ['192.0.2.1', 4])
 })
 
-t.test('targets of every type are held against it', async (test) => {
+t.test('targets of every type are checked', async (test) => {
   const host = '169.254.169.254'
   const targets = [
     { type: 'mail', host, from: 'a@b', to: ['c@d'] },

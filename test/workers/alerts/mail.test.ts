@@ -8,7 +8,7 @@ const LOGIN = ['fulcrum', 'secret of mail'] as const
 const CREDENTIALS = { username: LOGIN[0], password: LOGIN[1] }
 
 t.test(
-  'a real server takes mails, with TLS from the first byte or STARTTLS, and knows who sends',
+  'a real server accepts mails, with TLS from the first byte or STARTTLS, and authenticates the sender',
   { skip: noSmtpServer },
   async (test) => {
     const { pair } = certificateMaker(test)
@@ -36,7 +36,7 @@ t.test(
 )
 
 t.test(
-  'a server is reached at an address of IPv6, if its certificate names that',
+  'a server is reached at an IPv6 address, if its certificate names that',
   { skip: noSmtpServer },
   async (test) => {
     const { pair } = certificateMaker(test)
@@ -68,13 +68,13 @@ t.test('names end no header, and are read as they were written', { skip: noSmtpS
   test.notMatch(head, /[^\x00-\x7f]/)
 })
 
-t.test('what is not taken says why: for now, or for good', { skip: noSmtpServer }, async (test) => {
+t.test('a refused mail has its reason: for now, or for good', { skip: noSmtpServer }, async (test) => {
   const own = certificateMaker(test).pair({ name: 'localhost' })
   const server = await smtpServer(test, { way: 'tcp', own, refused: 'nobody@example.test' })
   const target = { ...MAIL, transport: 'tcp' as const, port: server.port }
   const nobody = await deliver(sendingTo({ ...target, to: ['nobody@example.test'] }))
   test.match(nobody, { taken: 0, failure: { stage: 'send', reason: /550/ } })
-  test.equal(nobody.failure?.isFinal, undefined, 'a target can be mended')
+  test.equal(nobody.failure?.isFinal, undefined, 'a target can be corrected')
   const unwanted = alertMessage({ rule: { id: 'r', name: 'about nobody@example.test' } })
   test.match(await deliver(sendingTo(target, [alertMessage(), unwanted])), { taken: 1, failure: { isFinal: true } })
   await server.kill()
@@ -83,7 +83,7 @@ t.test('what is not taken says why: for now, or for good', { skip: noSmtpServer 
 })
 
 t.test(
-  'of several people each gets it once, also who gets it later, or never',
+  'each of several recipients gets a mail once, also one that gets it later, or never',
   { skip: noSmtpServer },
   async (test) => {
     const own = certificateMaker(test).pair({ name: 'localhost' })
@@ -98,6 +98,6 @@ t.test(
     test.match(await deliver(one), { taken: 0, failure: { reason: /550 nobody/, isFinal: true } })
     test.same(recipients()[2], ['a@example.test'])
     test.match(await deliver(one), { failure: { isFinal: true } })
-    test.equal(recipients().length, 3, 'who has it is not told again')
+    test.equal(recipients().length, 3, 'a recipient who has it does not get it again')
   },
 )

@@ -3,7 +3,7 @@ import { shownReason } from '../../../workers/alerts/secrets.ts'
 
 const TARGET = { id: 'i', name: 'n', enabled: true } as const
 
-t.test('passwords are hidden in the forms in which a mail server gets them', (test) => {
+t.test('passwords are hidden in the forms that a mail server receives', (test) => {
   const target = { ...TARGET, type: 'mail', username: 'lb', password: 'geheim' } as const
   const plain = Buffer.from('\0lb\0geheim').toString('base64')
   const login = Buffer.from('geheim').toString('base64')
@@ -11,7 +11,7 @@ t.test('passwords are hidden in the forms in which a mail server gets them', (te
   test.end()
 })
 
-t.test('of a URL all behind the host, and each longer piece of it', (test) => {
+t.test('of a URL everything after the host, and each longer piece of it', (test) => {
   const url = 'https://u:pass-phrase@chat.test/api/v1/T0123456/%41BCDEFGHI?a=b'
   const said = '/api/v1/T0123456/%41BCDEFGHI?a=b T0123456 ABCDEFGHI pass-phrase signs chat.test api'
   const hook = { ...TARGET, type: 'webhook', secret: 'signs' } as const
@@ -20,7 +20,7 @@ t.test('of a URL all behind the host, and each longer piece of it', (test) => {
   test.end()
 })
 
-t.test('what is long is shortened when the secrets are gone, and moves no cursor', (test) => {
+t.test('a long text is shortened after its secrets are removed, and moves no cursor', (test) => {
   const target = {
     ...TARGET,
     type: 'snmp',

@@ -6,7 +6,7 @@ import { freePort } from '../../fixtures/traffic.ts'
 
 const OID = '.1.3.6.1.4.1.8072.9999.9999.70'
 
-t.test('a session has one listener, however many alerts it tells', async (test) => {
+t.test('a session has one listener, however many alerts it sends', async (test) => {
   const [alert] = alertMessage().alerts
   const alerts = Array.from({ length: 20 }, (_, at) => ({ ...alert, id: `a-${at}` }) as ToldAlert)
   const warnings: string[] = []
@@ -19,7 +19,7 @@ t.test('a session has one listener, however many alerts it tells', async (test) 
   test.notOk(warnings.includes('MaxListenersExceededWarning'))
 })
 
-t.test('snmptrapd takes traps of version 2c', { skip: noTrapd }, async (test) => {
+t.test('snmptrapd accepts traps of version 2c', { skip: noTrapd }, async (test) => {
   const manager = await snmptrapd(test, ['authCommunity log of-ours'])
   const target = { type: 'snmp', host: '127.0.0.1', port: manager.port, version: '2c', community: 'of-ours' } as const
   const long = alertMessage({ phase: 'resolved', rule: { id: 'r', name: 'ü'.repeat(300) } })

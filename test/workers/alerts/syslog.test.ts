@@ -5,7 +5,7 @@ import { alertMessage, HOSTILE, sendingTo } from '../../fixtures/alert-targets.t
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { noRsyslog, rsyslog } from '../../fixtures/rsyslog.ts'
 
-t.test('rsyslog takes alerts over TLS, each as one message', { skip: noRsyslog }, async (test) => {
+t.test('rsyslog accepts alerts over TLS, each as one message', { skip: noRsyslog }, async (test) => {
   const { pair } = certificateMaker(test)
   const ca = pair({ name: 'authority', isCa: true })
   const own = pair({ name: 'localhost', issuer: ca })
@@ -26,7 +26,7 @@ t.test('rsyslog takes alerts over TLS, each as one message', { skip: noRsyslog }
   ])
   const told = received.map(({ text }) => JSON.parse(text.replace(/^- ?/, '')))
   test.match(told[0], { messageId: 'message-1', phase: 'firing', rule: 'servers down', objectId: 'be/web-1' })
-  test.equal(told[1].objectName, hostile.objectName, 'all of it in one message')
+  test.equal(told[1].objectName, hostile.objectName, 'everything in one message')
   test.match(
     await deliver(sendingTo(target, messages)),
     { taken: 0, failure: { stage: 'connect' } },
@@ -37,7 +37,7 @@ t.test('rsyslog takes alerts over TLS, each as one message', { skip: noRsyslog }
   return undefined
 })
 
-t.test('a message is ASCII, and its length is told', (test) => {
+t.test('a message is ASCII, and announces its length', (test) => {
   for (const frame of framesOf(alertMessage({ rule: { id: 'r', name: HOSTILE } }), 'lb-1')) {
     const [, length, text = ''] = /^(\d+) (.*)$/s.exec(frame) ?? []
     test.equal(Number(length), Buffer.byteLength(text))

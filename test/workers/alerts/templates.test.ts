@@ -13,7 +13,7 @@ const hostile = (): AlertMessage => {
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies of five shapes are looked into
 const body = (template: Parameters<typeof bodyOf>[1], message = hostile()): any => bodyOf(message, template)
 
-t.test('Slack is given plain text, and what it would read as markup is escaped', (test) => {
+t.test('Slack gets plain text, with its markup characters escaped', (test) => {
   const { text, blocks } = body('slack')
   test.notMatch(text, '<!channel>')
   test.match(text, '&lt;!channel&gt;')
@@ -22,7 +22,7 @@ t.test('Slack is given plain text, and what it would read as markup is escaped',
   test.end()
 })
 
-t.test('Teams is given an adaptive card of text runs, which are never Markdown', (test) => {
+t.test('Teams gets an adaptive card of text runs, which are never Markdown', (test) => {
   const { type, attachments } = body('teams')
   test.equal(type, 'message')
   const [{ contentType, content }] = attachments
@@ -30,23 +30,23 @@ t.test('Teams is given an adaptive card of text runs, which are never Markdown',
   test.match(content, { type: 'AdaptiveCard', version: '1.4' })
   for (const { type: block, inlines } of content.body)
     test.match([block, inlines[0].type], ['RichTextBlock', 'TextRun'])
-  test.match(JSON.stringify(content), '# down', 'as it was written')
+  test.match(JSON.stringify(content), '# down', 'as written')
   test.end()
 })
 
-t.test('Mattermost and Discord call nobody, and show no link', (test) => {
+t.test('Mattermost and Discord mention no user, and show no link', (test) => {
   for (const text of [body('mattermost').text, body('discord').content]) {
-    test.notMatch(text, /@(?!\u200b)/, 'nobody is called')
+    test.notMatch(text, /@(?!\u200b)/, 'no user is mentioned')
     test.notMatch(text, /(?<!\\)\[a\]/)
     test.notMatch(text, /https:\/\//)
     test.notMatch(text, '\u202e')
-    test.equal(text.split('\n').length, 3, 'a name is no line of its own')
+    test.equal(text.split('\n').length, 3, 'a name is not a line of its own')
   }
   test.match(body('discord'), { allowed_mentions: { parse: [] } })
   test.end()
 })
 
-t.test('what is too long for a system is cut, and never in the middle of a character', (test) => {
+t.test('a text that is too long for a system is truncated, and never in the middle of a character', (test) => {
   const long = alertMessage()
   const message = { ...long, alerts: long.alerts.map((alert) => ({ ...alert, text: '😀'.repeat(20_000) })) }
   test.ok(body('discord', message).content.length <= 2_000)
@@ -57,7 +57,7 @@ t.test('what is too long for a system is cut, and never in the middle of a chara
   test.end()
 })
 
-t.test('JSON is all there is to tell', (test) => {
+t.test('JSON has all the data', (test) => {
   test.same(body('json', alertMessage()), {
     type: 'fulcrum.alert',
     title: '[critical] Firing: servers down: shop/web-1',

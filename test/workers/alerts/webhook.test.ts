@@ -8,7 +8,7 @@ import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
 const KEY = 'shared with the receiver'
 
-t.test('what is posted is signed, and has the headers that were asked for', async (test) => {
+t.test('a post is signed, and has the configured headers', async (test) => {
   const own = certificateMaker(test).pair({ name: 'localhost' })
   const receiver = await webhookReceiver(test, own)
   const headers = [{ name: 'X-Room', value: 'of secrets' }]
@@ -30,11 +30,11 @@ t.test('what is posted is signed, and has the headers that were asked for', asyn
   test.match(JSON.parse(first.body), { type: 'fulcrum.alert', ...messages[0] })
   const base64 = `whsec_${Buffer.from(KEY).toString('base64')}`
   await deliver(sendingTo({ ...target, headers, secret: base64 }))
-  test.ok(isSigned(receiver.posts[2] ?? first, KEY), 'as libraries for Standard Webhooks have it')
+  test.ok(isSigned(receiver.posts[2] ?? first, KEY), 'as in libraries for Standard Webhooks')
   return undefined
 })
 
-t.test('a receiver is reached at an address of IPv6, if its certificate names that', async (test) => {
+t.test('a receiver is reached at an IPv6 address, if its certificate names that', async (test) => {
   const { pair } = certificateMaker(test)
   for (const [names, taken] of [
     ['IP:::1', 1],
@@ -50,7 +50,7 @@ t.test('a receiver is reached at an address of IPv6, if its certificate names th
   }
 })
 
-t.test('what is answered says whether it is tried again, and when', async (test) => {
+t.test('the answer decides whether and when it is retried', async (test) => {
   const own = certificateMaker(test).pair({ name: 'localhost' })
   const answers: readonly (readonly [number, Record<string, string>, string])[] = [
     [500, {}, 'oh\r\n\u001b[31mno'],
@@ -72,10 +72,10 @@ t.test('what is answered says whether it is tried again, and when', async (test)
   test.match(await deliver(sending), { failure: { stage: 'authenticate' } })
   test.match(await deliver(sending), { failure: { stage: 'send', reason: /redirects are not followed/ } })
   test.match(await deliver(sending), { failure: { isFinal: true, reason: 'The answer is 400: invalid_payload' } })
-  test.equal(receiver.posts.length, answers.length, 'nobody else was asked')
+  test.equal(receiver.posts.length, answers.length, 'no other was asked')
 })
 
-t.test('what a server says again of what it was given is shown to nobody', async (test) => {
+t.test("a server's echo of secrets is never shown", async (test) => {
   const own = certificateMaker(test).pair({ name: 'localhost' })
   const receiver = await webhookReceiver(test, own, (response, { path, headers }) => {
     const padding = 'x'.repeat(180)
@@ -89,7 +89,7 @@ t.test('what a server says again of what it was given is shown to nobody', async
   test.notMatch(JSON.stringify(gone), /T0123456|geheim/)
 })
 
-t.test('who is not there, hangs up or is somebody else says so', async (test) => {
+t.test('a server that is missing, hangs up or is another one is reported as such', async (test) => {
   const { pair } = certificateMaker(test)
   const own = pair({ name: 'localhost' })
   const receiver = await webhookReceiver(test, own, (response) => void response.destroy())

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ChangedSlots } from '../../../workers/archive/changed-slots.ts'
 
-t.test('at first all have changed; then those that are added, until they are cleared', async (t) => {
+t.test('initially all have changed; then the added ones, until they are cleared', async (t) => {
   const changed = new ChangedSlots()
   t.equal(changed.has(70), true)
   changed.room(1)

@@ -79,7 +79,7 @@ t.test('rule 1: same process, the increment is the difference', async (t) => {
   t.strictSame(
     bench.sessions('fe', T - 1, T + 3),
     [null, 1, 3, 5],
-    'the first poll of a long-lived process is a baseline only',
+    'the first poll of a long-lived process is only a baseline',
   )
   t.strictSame(bench.sessions('fe', T - 1, T + 3, 0), [0, 1, 2, 3], 'the gauge is known at once')
   t.strictSame(checkArchive(bench.writer.databases), [])
@@ -107,20 +107,17 @@ t.test('rule 2: the same process number with a later start is another process', 
   t.strictSame(bench.sessions('fe', T, T + 4), [null, null, 100, 100])
 })
 
-t.test(
-  'rule 2: one that a poll between two seconds has heard counts once, however long ago the last second was',
-  async (t) => {
-    const bench = new Bench(t)
-    bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
-    const current = answer(11, 1, [{ name: 'fe', sessions: 7 }])
-    bench.collector.absorb({ ok: true, current, old: [], oldPids: [] }, bench.time(T + 3))
-    bench.poll(T + 4, answer(11, 2, [{ name: 'fe', sessions: 9 }]))
-    const counted = bench.sessions('fe', T, T + 4).reduce<number>((sum, value) => sum + (value ?? 0), 0)
-    t.equal(counted, 9)
-  },
-)
+t.test('rule 2: a process polled between two seconds counts once, however long ago the last second was', async (t) => {
+  const bench = new Bench(t)
+  bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
+  const current = answer(11, 1, [{ name: 'fe', sessions: 7 }])
+  bench.collector.absorb({ ok: true, current, old: [], oldPids: [] }, bench.time(T + 3))
+  bench.poll(T + 4, answer(11, 2, [{ name: 'fe', sessions: 9 }]))
+  const counted = bench.sessions('fe', T, T + 4).reduce<number>((sum, value) => sum + (value ?? 0), 0)
+  t.equal(counted, 9)
+})
 
-t.test('another HAProxy at the same address, and back: its past is nobody’s increment', async (t) => {
+t.test('another HAProxy at the same address, and back: its past is in no increment', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
   bench.poll(T + 1, answer(10, 501, [{ name: 'fe', sessions: 110 }]))
@@ -129,7 +126,7 @@ t.test('another HAProxy at the same address, and back: its past is nobody’s in
   bench.poll(T + 4, answer(10, 504, [{ name: 'fe', sessions: 150 }]))
   bench.poll(T + 5, answer(10, 70, [{ name: 'fe', sessions: 9_000 }]))
   bench.poll(T + 6, answer(10, 71, [{ name: 'fe', sessions: 9_002 }]))
-  t.strictSame(bench.sessions('fe', T, T + 6), [10, null, 3, null, null, 2], 'the last one has the number of the first')
+  t.strictSame(bench.sessions('fe', T, T + 6), [10, null, 3, null, null, 2], 'the last one has the id of the first')
 })
 
 for (const held of [70, 250, 400]) {
@@ -152,25 +149,22 @@ for (const held of [70, 250, 400]) {
   })
 }
 
-t.test(
-  'totals that begin anew have another layout: of another process, and of one whose counters were cleared',
-  (t) => {
-    const bench = new Bench(t)
-    const layoutOf = (tick: number, pid: number, sessions: number) => {
-      const current = answer(pid, tick + 90, [{ name: 'web', sessions }])
-      const time = bench.time(T + tick)
-      const absorbed = bench.collector.absorb({ ok: true, current, old: [], oldPids: [] }, time)
-      bench.collector.close(T + tick, time)
-      return absorbed?.layout
-    }
-    const layouts = [50, 60, 3, 9].map((sessions, tick) => layoutOf(tick + 1, 7, sessions))
-    t.equal(new Set(layouts).size, 2)
-    t.equal(layouts[0], layouts[1])
-    t.equal(layouts[2], layouts[3])
-    t.notOk(layouts.includes(layoutOf(5, 8, 10)))
-    t.end()
-  },
-)
+t.test('restarted totals have another layout: of another process, and of one whose counters were cleared', (t) => {
+  const bench = new Bench(t)
+  const layoutOf = (tick: number, pid: number, sessions: number) => {
+    const current = answer(pid, tick + 90, [{ name: 'web', sessions }])
+    const time = bench.time(T + tick)
+    const absorbed = bench.collector.absorb({ ok: true, current, old: [], oldPids: [] }, time)
+    bench.collector.close(T + tick, time)
+    return absorbed?.layout
+  }
+  const layouts = [50, 60, 3, 9].map((sessions, tick) => layoutOf(tick + 1, 7, sessions))
+  t.equal(new Set(layouts).size, 2)
+  t.equal(layouts[0], layouts[1])
+  t.equal(layouts[2], layouts[3])
+  t.notOk(layouts.includes(layoutOf(5, 8, 10)))
+  t.end()
+})
 
 t.test('rule 3: cleared counters are unknown once, then a new baseline', async (t) => {
   const bench = new Bench(t)
@@ -216,7 +210,7 @@ t.test('rule 4: an old worker first seen by this run is no spike', async (t) => 
   t.strictSame(bench.sessions('fe', T, T + 1), [3])
 })
 
-t.test('an object that appears in a known process counts from zero, one that goes is unknown', async (t) => {
+t.test('an object that appears in a known process counts from zero, a removed one is unknown', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'a', sessions: 100 }]))
   bench.poll(
@@ -236,7 +230,7 @@ t.test('late polls are spread exactly, up to the heartbeat; the gauge only where
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 0, current: 4 }]))
   bench.collector.miss(T + 1, bench.time(T + 1))
   bench.collector.miss(T + 2, bench.time(T + 2))
-  t.equal(bench.writer.hwm_s, T, 'the seconds stay open as long as a poll may still tell')
+  t.equal(bench.writer.hwm_s, T, 'the seconds stay open as long as a poll may still add to them')
   bench.poll(T + 3, answer(10, 503, [{ name: 'fe', sessions: 11, current: 4 }]))
   t.strictSame(bench.sessions('fe', T, T + 3), [3, 4, 4])
   t.strictSame(bench.sessions('fe', T, T + 3, 0), [null, null, 4])
@@ -252,7 +246,7 @@ t.test('longer than the heartbeat is unknown, and the next second is exact again
   t.strictSame(bench.sessions('fe', T, T + 10), [null, null, null, null, null, null, null, null, null, 2])
 })
 
-t.test('a capture between two seconds belongs to the second it is in, over a change of process', async (t) => {
+t.test('a capture between two seconds belongs to its second, across a change of process', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
   bench.collector.absorb(
@@ -263,7 +257,7 @@ t.test('a capture between two seconds belongs to the second it is in, over a cha
   t.strictSame(bench.sessions('fe', T, T + 1), [25])
 })
 
-t.test('a restart of the daemon carries on with the counters, whatever happened in the last minute', async (t) => {
+t.test('a restart of the daemon continues the counters, whatever happened in the last minute', async (t) => {
   const bench = new Bench(t)
   let sessions = 0
   let total = 0
@@ -322,8 +316,8 @@ t.test('rule 6: counters that a new process took over are not counted again', as
     answer(10, 502, [{ name: 'fe', sessions: 115 }]),
   ])
   bench.poll(T + 3, answer(11, 1, [{ name: 'fe', sessions: 120 }]))
-  t.strictSame(bench.sessions('fe', T, T + 3), [10, 5 + 2, 3], 'never more than the 5 + 5 that there were')
-  // The next one is a plain restart of a version that could, and did not.
+  t.strictSame(bench.sessions('fe', T, T + 3), [10, 5 + 2, 3], 'never more than the real 5 + 5')
+  // The next one is a plain restart of a version that could take over, and did not.
   bench.poll(T + 4, { ...answer(12, 0, [{ name: 'fe', sessions: 12 }]), intake })
   bench.poll(T + 5, answer(12, 1, [{ name: 'fe', sessions: 13 }]))
   t.strictSame(bench.sessions('fe', T + 3, T + 5), [12, 1])
@@ -340,10 +334,10 @@ t.test('rule 6: counters that processes share are counted once', async (t) => {
   ])
   bench.poll(T + 3, answer(11, 1, [{ name: 'fe', sessions: 120 }]), [answer(10, 503, [{ name: 'fe', sessions: 120 }])])
   t.strictSame(bench.sessions('fe', T, T + 3), [10, 7, 3])
-  t.strictSame(bench.sessions('fe', T + 1, T + 2, 0), [5], 'current sessions are of each process')
+  t.strictSame(bench.sessions('fe', T + 1, T + 2, 0), [5], 'current sessions belong to each process')
 })
 
-t.test('a worker that came and was replaced between two polls is counted in full', async (t) => {
+t.test('a worker that started and was replaced between two polls is counted in full', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
   bench.poll(T + 1, answer(10, 501, [{ name: 'fe', sessions: 100 }]))
@@ -354,25 +348,18 @@ t.test('a worker that came and was replaced between two polls is counted in full
   t.strictSame(bench.sessions('fe', T + 1, T + 2), [35])
 })
 
-t.test(
-  'one that came and went between two polls counts from zero, unless it is too old or has loaded counters',
-  async (t) => {
-    const rows = (sessions: number): readonly Row[] => [{ name: 'fe', sessions }]
-    const between = (uptime_s: number, more: Partial<ProcessStats> = {}) => {
-      const bench = new Bench(t)
-      bench.poll(T, answer(10, 500, rows(100)))
-      const replaced = [answer(10, 501, rows(110)), { ...answer(11, uptime_s, rows(30)), isSporadic: true, ...more }]
-      bench.poll(T + 1, answer(12, 0, rows(5)), replaced)
-      return bench
-    }
-    t.strictSame(
-      between(1).sessions('fe', T, T + 1),
-      [45],
-      '10 of the old one, 30 of the one between, 5 of the new one',
-    )
-    t.strictSame(between(1).sessions('fe', T, T + 1, 0), [2], 'what it holds is not asked for at every poll')
-    t.strictSame(between(90).sessions('fe', T, T + 1), [15], 'it was there before')
-    const loaded = { intake: { accepted: 3, mayShare: false } }
-    t.strictSame(between(1, loaded).sessions('fe', T, T + 1), [15], 'it began with what others had counted')
-  },
-)
+t.test('one between two polls counts from zero, unless it is too old or has loaded counters', async (t) => {
+  const rows = (sessions: number): readonly Row[] => [{ name: 'fe', sessions }]
+  const between = (uptime_s: number, more: Partial<ProcessStats> = {}) => {
+    const bench = new Bench(t)
+    bench.poll(T, answer(10, 500, rows(100)))
+    const replaced = [answer(10, 501, rows(110)), { ...answer(11, uptime_s, rows(30)), isSporadic: true, ...more }]
+    bench.poll(T + 1, answer(12, 0, rows(5)), replaced)
+    return bench
+  }
+  t.strictSame(between(1).sessions('fe', T, T + 1), [45], '10 of the old one, 30 of the one between, 5 of the new one')
+  t.strictSame(between(1).sessions('fe', T, T + 1, 0), [2], 'its counters are not read at every poll')
+  t.strictSame(between(90).sessions('fe', T, T + 1), [15], 'it existed before')
+  const loaded = { intake: { accepted: 3, mayShare: false } }
+  t.strictSame(between(1, loaded).sessions('fe', T, T + 1), [15], 'it began with the counts of others')
+})

@@ -19,7 +19,7 @@ const plan = ipvsPlan(
   1,
 )
 
-/** Begins to read; each call answers the new connections of each entry, the service first. */
+/** Starts reading; each call returns the new connections of each entry, the service first. */
 function reading(kernel: IpvsSimulator) {
   const places = new IpvsPlaces()
   places.take(plan)
@@ -38,7 +38,7 @@ function connect(kernel: IpvsSimulator, times: number): void {
   for (let i = 0; i < times; i++) for (const service of kernel.table.services) kernel.open(service, '203.0.113.1')
 }
 
-t.test('of what is there at the first reading nobody knows the beginning', async (test) => {
+t.test('for entries of the first reading the beginning is unknown', async (test) => {
   const kernel = new IpvsSimulator()
   kernel.ipvsadm('-A', '-t', VIP, '-s', 'wrr')
   kernel.ipvsadm('-a', '-t', VIP, '-r', '10.0.0.1', '-m')
@@ -49,7 +49,7 @@ t.test('of what is there at the first reading nobody knows the beginning', async
   test.same(read(), [3, 3])
 })
 
-t.test('a planned server that comes later may have counted before; one that nobody planned begins', async (test) => {
+t.test('a planned server that appears later may have counted before; an unplanned one starts', async (test) => {
   const kernel = new IpvsSimulator()
   kernel.ipvsadm('-A', '-t', VIP, '-s', 'wrr')
   for (const server of ['10.0.0.1', '10.0.0.2']) kernel.ipvsadm('-a', '-t', VIP, '-r', server, '-m')
@@ -65,5 +65,5 @@ t.test('a planned server that comes later may have counted before; one that nobo
   kernel.ipvsadm('-d', '-t', VIP, '-r', '10.0.0.2')
   read()
   kernel.ipvsadm('-a', '-t', VIP, '-r', '10.0.0.2', '-m')
-  test.same(read(), [0, 0, 0, 0], 'from then on it is known what it had')
+  test.same(read(), [0, 0, 0, 0], 'from then on its count is known')
 })

@@ -23,7 +23,7 @@ t.test('failures are sentences', async (t) => {
   await t.rejects(exchange({ path: silent }, 'a\n', 50), { message: 'it did not answer within 50 ms' })
 })
 
-t.test('nobody listens for a moment: asked again', async (t) => {
+t.test('nothing listens for a moment: retried', async (t) => {
   const path = join(temporaryFolder(t), 'late.sock')
   const asked = exchangeWithRetry({ path }, 'a\n', 60_000)
   const server = createServer((socket) => socket.end('late'))
@@ -32,7 +32,7 @@ t.test('nobody listens for a moment: asked again', async (t) => {
   t.equal(Buffer.from(await asked).toString(), 'late')
 })
 
-t.test('no place is left for a moment: asked again', async (t) => {
+t.test('no place is free for a moment: retried', async (t) => {
   const { path, takeAll } = await listenFull(t, 'later')
   const refused: unknown = await exchange({ path }, 'a\n', 60_000).catch((error: unknown) => error)
   t.match(refused, { message: 'no place is left on its socket' })

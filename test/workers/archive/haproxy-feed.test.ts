@@ -7,7 +7,7 @@ import { listen, STATS } from './socket-fixture.ts'
 const STATE = { hwm_s: 0, stored_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }
 const TIME = { archive_s: 1_000, monotonic_s: 0 }
 
-t.test('an answer with its rows, told with its objects once; no answer with the reason', async (t) => {
+t.test('an answer with its rows, and its objects sent once; no answer, with the reason', async (t) => {
   let answer = `Pid: 5\nUptime_sec: 90000\n\n${STATS}`
   const path = await listen(t, () => answer)
   const writer = new ArchiveWriter(temporaryFolder(t), 1_000)

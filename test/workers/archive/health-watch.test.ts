@@ -20,9 +20,9 @@ function poll(states: readonly string[], check = 'L4CON,,"refused, again",Layer4
   return { csv, header, starts, kinds, statuses, layout: 1, objects }
 }
 
-t.test('a server that goes down or comes back is told, with what its check said', async (test) => {
+t.test('a server that goes down or recovers is reported, with the result of its check', async (test) => {
   const watch = new HealthWatch()
-  test.equal(watch.changes(poll(['UP', 'DOWN', 'no check'])), undefined, 'what was found is no news')
+  test.equal(watch.changes(poll(['UP', 'DOWN', 'no check'])), undefined, 'the initial state is not reported')
   test.equal(watch.changes(poll(['UP 1/2', 'DOWN 1/2', 'no check'])), undefined, 'nothing was decided yet')
   test.same(watch.changes(poll(['DOWN', 'UP', 'no check'])), [
     { backend: 'be', server: 's1', up: false, reason: 'L4CON refused, again' },
@@ -31,7 +31,7 @@ t.test('a server that goes down or comes back is told, with what its check said'
   test.equal(watch.changes(poll(['DOWN', 'UP', 'no check'])), undefined)
 })
 
-t.test('a check with a code tells it: a status of HTTP, or how a program ended', async (test) => {
+t.test('the code of a check is reported: an HTTP status, or the exit of a program', async (test) => {
   const reason = (check: string) => {
     const watch = new HealthWatch()
     watch.changes(poll(['UP']))

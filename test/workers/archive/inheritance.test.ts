@@ -13,8 +13,8 @@ function origin(sessions: readonly number[], intake: Intake | undefined) {
   return counterOrigin({ pid: 1, uptime_s: 0, bytes, from: 0, intake }, rows)
 }
 
-t.test('more sessions than connections were not counted by this process', async (t) => {
-  t.equal(origin([500], undefined), 'zero', 'a version that begins at zero, or a process that is known')
+t.test('more sessions than connections: this process has not counted them all', async (t) => {
+  t.equal(origin([500], undefined), 'zero', 'a version that starts at zero, or a known process')
   t.equal(origin([10, 20], { accepted: 32, mayShare: false }), 'zero')
   t.equal(origin([10, 22], { accepted: 32, mayShare: false }), 'zero')
   t.equal(origin([10, 23], { accepted: 32, mayShare: false }), 'copied')
@@ -35,20 +35,20 @@ function poll(counters: ProcessCounters, ...values: readonly number[]): void {
   }
 }
 
-t.test('only what the new process counted for certain', async (t) => {
+t.test('only certain counts of the new process', async (t) => {
   const predecessor = polled(100, 100, 100)
   const inherited = new InheritedCounters(predecessor, 3, 'copied')
   const shared = new InheritedCounters(predecessor, 3, 'shared')
-  t.equal(inherited.increment(0, 0, 130), 30, 'the predecessor was not heard again')
+  t.equal(inherited.increment(0, 0, 130), 30, 'the predecessor was not polled again')
   poll(predecessor, 110, 110, 110)
-  t.equal(inherited.increment(0, 0, 130), 20, 'what it counted since is added from its own poll')
-  t.equal(shared.increment(0, 0, 130), 30, 'what both count in one place')
-  t.equal(inherited.increment(1, 1, 105), 0, 'dumped before it counted on')
+  t.equal(inherited.increment(0, 0, 130), 20, 'its later counts are added from its own poll')
+  t.equal(shared.increment(0, 0, 130), 30, 'counts of both in one place')
+  t.equal(inherited.increment(1, 1, 105), 0, 'dumped before it counted further')
   t.strictSame(inherited.increment(2, 2, 99), Number.NaN, 'an older dump, or none')
   t.strictSame(inherited.increment(3, 0, 50), Number.NaN, 'an object that the predecessor did not have')
   t.strictSame(
     new InheritedCounters(undefined, 3, 'copied').increment(0, 0, 50),
     Number.NaN,
-    'nobody knows the predecessor',
+    'the predecessor is unknown',
   )
 })

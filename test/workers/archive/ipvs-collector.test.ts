@@ -52,7 +52,7 @@ function connect(kernel: IpvsSimulator, times: number): void {
   for (let i = 0; i < times; i++) for (const service of kernel.table.services) kernel.open(service, '203.0.113.1')
 }
 
-t.test('seconds without a reading are spread over, and after the heartbeat unknown', async (t) => {
+t.test('counts are spread over seconds without a reading, which are unknown after the heartbeat', async (t) => {
   const { kernel, writer, poll, sessions } = collecting(t)
   fill(kernel)
   poll(1)
@@ -62,7 +62,7 @@ t.test('seconds without a reading are spread over, and after the heartbeat unkno
   poll(3)
   kernel.refuses = undefined
   poll(4)
-  t.strictSame(sessions('frontend', 1, 4), [3, 3, 3], 'the sum is what was counted')
+  t.strictSame(sessions('frontend', 1, 4), [3, 3, 3], 'the sum is the count')
   connect(kernel, 100)
   poll(20)
   t.ok(sessions('frontend', 4, 20).every(Number.isNaN))
@@ -70,7 +70,7 @@ t.test('seconds without a reading are spread over, and after the heartbeat unkno
   await writer.close()
 })
 
-t.test('a service that appears has counted from zero; counters that were cleared are unknown once', async (t) => {
+t.test('a service that appears has counted from zero; cleared counters are unknown once', async (t) => {
   const { kernel, writer, poll, sessions } = collecting(t)
   poll(1)
   fill(kernel)
@@ -86,7 +86,7 @@ t.test('a service that appears has counted from zero; counters that were cleared
   await writer.close()
 })
 
-t.test('servers come and go, and what was counted is what is stored', async (t) => {
+t.test('servers come and go, and every count is stored', async (t) => {
   const { kernel, writer, poll, sessions } = collecting(t)
   fill(kernel)
   poll(1)
@@ -107,7 +107,7 @@ t.test('servers come and go, and what was counted is what is stored', async (t) 
   }
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + (Number.isNaN(value) ? 0 : value), 0)
   t.equal(sum(sessions('frontend', 1, 1 + ROUNDS)), counted)
-  t.equal(sum(sessions('backend', 1, 1 + ROUNDS)), counted, 'the same by its real servers')
+  t.equal(sum(sessions('backend', 1, 1 + ROUNDS)), counted, 'the same through its real servers')
   t.strictSame(checkArchive(writer.databases), [])
   await writer.close()
 })

@@ -32,7 +32,7 @@ function kernelWith(...servers: readonly string[]) {
   return kernel
 }
 
-t.test('entries belong to rows by their keys, whatever their order; others are nobody’s', (t) => {
+t.test('entries belong to rows by their keys, in any order; others to none', (t) => {
   const kernel = kernelWith('10.0.0.2', '10.0.0.9')
   const reader = new IpvsReader(kernel.channel())
   const places = new IpvsPlaces()
@@ -40,14 +40,14 @@ t.test('entries belong to rows by their keys, whatever their order; others are n
   reader.read()
   places.follow(reader.table)
   t.strictSame([...places.serviceRows], [NO_ROW, 0])
-  t.strictSame([...places.destRows], [NO_ROW, 4, NO_ROW], 'the same server in a service of somebody else')
+  t.strictSame([...places.destRows], [NO_ROW, 4, NO_ROW], 'the same server in a foreign service')
   t.strictSame([...places.ownerRows], [NO_ROW, NO_ROW, NO_ROW, 2, 2])
   t.strictSame(places.outbound, [true, true, false, false, false])
   t.strictSame([...places.serviceCounts], [0, 0, 0, 1, 1])
   const { version, identity } = places
   reader.read()
   places.follow(reader.table)
-  t.equal(places.version, version, 'the same entries are not looked at again')
+  t.equal(places.version, version, 'the same entries are not looked up again')
   kernel.ipvsadm('-a', '-t', '192.0.2.10:80', '-r', '10.0.0.1', '-m')
   reader.read()
   places.follow(reader.table)

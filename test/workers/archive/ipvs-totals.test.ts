@@ -22,7 +22,7 @@ const planOf = (version: number, reals: readonly string[]) =>
     version,
   )
 
-t.test('totals never fall, whatever comes and goes', async (test) => {
+t.test('totals never fall, whatever is added and removed', async (test) => {
   const kernel = new IpvsSimulator()
   kernel.ipvsadm('-A', '-t', VIP, '-s', 'wrr')
   const add = (server: string) => kernel.ipvsadm('-a', '-t', VIP, '-r', server, '-m')
@@ -54,13 +54,13 @@ t.test('totals never fall, whatever comes and goes', async (test) => {
   add('10.0.0.2')
   test.same(read(), [14, 14, 9, 5])
   kernel.ipvsadm('-Z')
-  test.same(read(), [14, 14, 9, 5], 'counters that were cleared')
+  test.same(read(), [14, 14, 9, 5], 'cleared counters')
   places.take(planOf(2, ['r2']))
-  test.same(read(), [14, 14, 5], 'what is gone from the backend was counted there')
+  test.same(read(), [14, 14, 5], "a removed server's counts stay with the backend")
   test.equal(counters.increments.length, 3 * TOTAL_COUNT)
 })
 
-t.test('what bypasses this machine is not told', async (test) => {
+t.test('traffic that bypasses this machine is not reported', async (test) => {
   const places = new IpvsPlaces()
   const view = viewOf({
     realServers: [real('r1')],

@@ -16,7 +16,7 @@ async function begin(t: Parameters<typeof listen>[0]) {
   return { state, worker, workers: new OldWorkers(new Questions({ path }), worker.path), master: { path } }
 }
 
-t.test('a worker that was watched is held until nothing is left to count', async (t) => {
+t.test('a watched worker is held until nothing is left to count', async (t) => {
   const { state, worker, workers } = await begin(t)
   await workers.watch(20, PATIENCE_MS)
   await workers.watch(20, PATIENCE_MS)
@@ -34,7 +34,7 @@ t.test('a worker that was watched is held until nothing is left to count', async
   t.equal(worker.open.size, 0)
 })
 
-t.test('one that was not watched is asked through the master', async (t) => {
+t.test('an unwatched one is asked through the master', async (t) => {
   const { state, workers, master } = await begin(t)
   t.match(await workers.poll([19], 30, PATIENCE_MS), [{ pid: 19 }])
   t.strictSame(state.asked, ['@!19 show stat'])
@@ -48,7 +48,7 @@ t.test('one that was not watched is asked through the master', async (t) => {
   )
 })
 
-t.test('many take turns, and what cannot have one in time is no longer held', async (t) => {
+t.test('many take turns, and one that has no turn in time is released', async (t) => {
   const { worker, workers } = await begin(t)
   await workers.watch(20, PATIENCE_MS)
   const others = Array.from({ length: 17 }, (_, i) => 100 + i)
@@ -65,9 +65,9 @@ t.test('many take turns, and what cannot have one in time is no longer held', as
   t.equal(worker.open.size, 0)
 })
 
-t.test('long answers are asked for one by one', async (t) => {
+t.test('long answers are read one by one', async (t) => {
   const path = await listen(t, () => STATS.replace('fe,', `${'x'.repeat(9_000_000)},`))
   const workers = new OldWorkers(new Questions({ path }), undefined)
-  t.equal((await workers.poll([1, 2, 3], 30, 5_000)).length, 3, 'nobody knew')
+  t.equal((await workers.poll([1, 2, 3], 30, 5_000)).length, 3, 'unknown beforehand')
   t.strictSame((await workers.poll([1, 2, 3], 30, 5_000)).length, 1)
 })

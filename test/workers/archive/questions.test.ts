@@ -7,7 +7,7 @@ import { AT_ONCE, Questions } from '../../../workers/archive/questions.ts'
 import { createSource } from '../../../workers/archive/source.ts'
 import { listenForSilence, PATIENCE_MS } from './socket-fixture.ts'
 
-t.test('who owes an answer is not asked again until the other side has ended it', async (t) => {
+t.test('a silent process is not asked again until its side has ended the connection', async (t) => {
   const { path, open, taken, hangUp } = await listenForSilence(t)
   const asked = async (times: number) => {
     while (taken() < times) await new Promise(setImmediate)
@@ -16,7 +16,7 @@ t.test('who owes an answer is not asked again until the other side has ended it'
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
   await asked(1)
-  t.equal(open.size, 1, 'asked once, and its connection is still there')
+  t.equal(open.size, 1, 'asked once, and its connection is still open')
   t.ok(questions.hasPlace)
   for (let pid = 1; pid < AT_ONCE; pid++) await t.rejects(questions.ask(pid, ['show stat'], 20), { code: 'TIMEOUT' })
   t.notOk(questions.hasPlace)
@@ -28,29 +28,29 @@ t.test('who owes an answer is not asked again until the other side has ended it'
   t.equal(open.size, 1, 'asked again')
 })
 
-t.test('a master that answers for itself tells that its worker does not', async (t) => {
+t.test('a master that answers itself says that its worker does not', async (t) => {
   const { path, open } = await listenForSilence(t, '#<PID> <type>\n')
   const poll = createSource({ kind: 'master-socket', path })
   const silent = { ok: false, reason: 'its worker does not answer' }
   // Long enough for the beginning of an answer.
   t.same(await poll(2_000), silent)
-  t.same(await poll(50), silent, 'the same as long as it is so')
+  t.same(await poll(50), silent, 'the same as long as it lasts')
   t.equal(open.size, 1)
 })
 
-t.test('over TCP the connection is given up: nobody may be there any more', async (t) => {
+t.test('over TCP the connection is closed: the other side may be gone', async (t) => {
   const { port, taken } = await listenForSilence(t)
   const questions = new Questions({ host: '127.0.0.1', port })
   await t.rejects(questions.poll(['show stat'], 50), { code: 'TIMEOUT' })
   while (taken() < 2) {
-    // Its end is told in a turn of its own.
+    // Its end is reported in a turn of its own.
     await new Promise(setImmediate)
     await questions.poll(['show stat'], 50).catch(() => undefined)
   }
   t.pass('asked again')
 })
 
-t.test('who was not there before is not waited for, and who went away is', async (t) => {
+t.test('a process that was missing before is not waited for, and one that disappears is', async (t) => {
   const path = join(temporaryFolder(t), 'master.sock')
   const questions = new Questions({ path })
   const server = createServer((socket) => socket.resume().end('there'))
@@ -64,5 +64,5 @@ t.test('who was not there before is not waited for, and who went away is', async
   t.equal(await text(), 'there')
   await new Promise((resolve) => server.close(resolve))
   comes()
-  t.equal(await text(), 'there', 'asked until it was there again')
+  t.equal(await text(), 'there', 'asked until it was back')
 })

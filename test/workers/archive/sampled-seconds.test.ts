@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 const START_S = 1_790_000_000
 const COUNTERS = { valueNow: () => 0 }
 
-t.test('a poll ends the seconds since the one before; what is counted is spread over them exactly', async (t) => {
+t.test('a poll ends the seconds since the previous one; counts are spread over them exactly', async (t) => {
   const writer = new ArchiveWriter(temporaryFolder(t), START_S)
   const slot = writer.ensure('frontend', 'f', '')?.slot ?? 0
   const seconds = new SampledSeconds(writer)
@@ -32,16 +32,16 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
   t.equal(seconds.hasSample, false)
   poll(1, 5)
   t.equal(seconds.hasSample, true)
-  t.equal(storedAt_s(), START_S + 1, 'nobody knows what was before the first')
+  t.equal(storedAt_s(), START_S + 1, 'before the first one everything is unknown')
   poll(1, 5)
   t.equal(writer.hwm_s, START_S + 1, 'that second is written')
   poll(4, 5)
   t.equal(storedAt_s(), START_S + 1, 'the increments lead to the counters')
   const rates = [1, 2, 3].map((second) => writer.ring.get(slot, START_S + second, 1))
-  t.strictSame(rates, [3, 3, 4], 'with what the poll before could not store')
+  t.strictSame(rates, [3, 3, 4], 'with the counts that the previous poll could not store')
   t.equal(writer.ring.get(slot, START_S + 3, 0), 7)
   seconds.miss(START_S + 6, time(6))
-  t.equal(writer.hwm_s, START_S + 4, 'a later poll may still tell')
+  t.equal(writer.hwm_s, START_S + 4, 'a later poll may still add to them')
   seconds.miss(START_S + 11, time(11))
   t.equal(writer.hwm_s, START_S + 11)
   poll(12, 90)
@@ -55,6 +55,6 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
   const after = [19, 20, 21, 22].map((second) => writer.ring.get(slot, START_S + second, 1))
   t.strictSame(after, [Number.NaN, Number.NaN, 9, 4], 'a third of a second is none')
   t.equal(writer.ring.get(slot, START_S + 20, 0), 7)
-  t.equal(storedAt_s(), START_S + 21, 'with which what is counted begins')
+  t.equal(storedAt_s(), START_S + 21, 'with which counting begins')
   await writer.close()
 })

@@ -53,7 +53,7 @@ async function processes(t: Test) {
 const pids = (answers: readonly { readonly pid: number }[]) =>
   answers.map(({ pid }) => pid).toSorted((one, other) => one - other)
 
-t.test('nobody is asked while nothing is replaced, and few sessions are open', async (t) => {
+t.test('no session is used while nothing is replaced, and few are open', async (t) => {
   const { target, farm, opened, held } = await processes(t)
   const sessions = new SilentSessions()
   t.same(await sessions.poll(target, 1, PATIENCE_MS), [])
@@ -65,27 +65,24 @@ t.test('nobody is asked while nothing is replaced, and few sessions are open', a
   t.ok(held().length <= 6, `${held().length} of ten`)
 })
 
-t.test(
-  'a process that was replaced tells its figures at once, and is let go when there is nothing to add',
-  async (t) => {
-    const { target, farm, begin, opened, closed } = await processes(t)
-    const sessions = new SilentSessions()
-    await sessions.poll(target, 1, PATIENCE_MS)
-    await opened(2)
-    begin(2)
-    await opened(1)
-    begin(3)
-    await opened(1)
-    t.same(pids(await sessions.poll(target, 3, PATIENCE_MS)), [1, 2], 'also one that no poll saw')
-    t.same(sessions.pids, [])
-    await Promise.all([closed(1), closed(2)])
-    t.ok(farm.asked.length <= 4)
-    t.notOk(farm.asked.includes(-1), 'nothing else is said')
-    t.same(await sessions.poll(target, 3, PATIENCE_MS), [], 'once')
-  },
-)
+t.test('a replaced process reports its figures at once, and is released when there is nothing to add', async (t) => {
+  const { target, farm, begin, opened, closed } = await processes(t)
+  const sessions = new SilentSessions()
+  await sessions.poll(target, 1, PATIENCE_MS)
+  await opened(2)
+  begin(2)
+  await opened(1)
+  begin(3)
+  await opened(1)
+  t.same(pids(await sessions.poll(target, 3, PATIENCE_MS)), [1, 2], 'also one that no poll saw')
+  t.same(sessions.pids, [])
+  await Promise.all([closed(1), closed(2)])
+  t.ok(farm.asked.length <= 4)
+  t.notOk(farm.asked.includes(-1), 'nothing else is sent')
+  t.same(await sessions.poll(target, 3, PATIENCE_MS), [], 'once')
+})
 
-t.test('one that still serves is heard out', async (t) => {
+t.test('one that still serves is polled to its end', async (t) => {
   const { target, all, begin, opened } = await processes(t)
   const sessions = new SilentSessions()
   await sessions.poll(target, 1, PATIENCE_MS)
@@ -100,7 +97,7 @@ t.test('one that still serves is heard out', async (t) => {
   t.same(sessions.pids, [1], 'and it is held meanwhile')
 })
 
-t.test('a process that goes while HAProxy is silent is heard all the same', async (t) => {
+t.test('a process that ends while HAProxy is silent is polled all the same', async (t) => {
   const { target, begin, opened } = await processes(t)
   const sessions = new SilentSessions()
   await sessions.poll(target, 1, PATIENCE_MS)
@@ -111,7 +108,7 @@ t.test('a process that goes while HAProxy is silent is heard all the same', asyn
   t.same(pids(await sessions.poll(target, 2, PATIENCE_MS)), [1])
 })
 
-t.test('no session is spent on a question that has no time', async (t) => {
+t.test('no session is spent on a request without time', async (t) => {
   const { target, farm, begin, opened } = await processes(t)
   const sessions = new SilentSessions()
   await sessions.poll(target, 1, PATIENCE_MS)
@@ -123,7 +120,7 @@ t.test('no session is spent on a question that has no time', async (t) => {
   t.same(pids(await sessions.poll(target, 2, PATIENCE_MS)), [1], 'it is asked when there is time')
 })
 
-t.test('all places are given back when HAProxy stays silent', async (t) => {
+t.test('all places are returned when HAProxy stays silent', async (t) => {
   const { target, opened, held, closed } = await processes(t)
   const sessions = new SilentSessions()
   await sessions.poll(target, 1, PATIENCE_MS)

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { haproxyRhythm } from '../../../workers/archive/rhythms.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-/** For answers that come: no test ends sooner because a machine is slow. */
+/** For answers that arrive: no test ends sooner because a machine is slow. */
 export const PATIENCE_MS = 60_000
 
 /** The rhythm of a process behind its stats socket, where a simulated second may take longer than a real one. */
@@ -22,7 +22,7 @@ export function patientRhythm(path: string): ReturnType<typeof haproxyRhythm> {
   }
 }
 
-/** A socket that answers each request line with what `answer` says; `undefined` keeps the asker waiting. */
+/** A socket that answers each request line with the result of `answer`; `undefined` keeps the client waiting. */
 export async function listen(t: Test, answer: (request: string) => string | undefined): Promise<string> {
   const path = join(temporaryFolder(t), 'haproxy.sock')
   const sockets = new Set<Socket>()
@@ -43,7 +43,7 @@ export async function listen(t: Test, answer: (request: string) => string | unde
   return path
 }
 
-/** A Unix socket without a place for anybody else, until it takes those that wait, and answers each. */
+/** A Unix socket without a free place, until it accepts the waiting connections, and answers each. */
 export async function listenFull(t: Test, answer: string) {
   const path = join(temporaryFolder(t), 'full.sock')
   const flag = new Int32Array(new SharedArrayBuffer(4))
@@ -93,7 +93,7 @@ export function showProc(workers: readonly number[], old: readonly number[] = []
   ].join('\n')
 }
 
-/** A command socket with sessions that stay open: each line is answered by itself, and a prompt follows. */
+/** A command socket with persistent sessions: each line is answered separately, and a prompt follows. */
 export async function listenForSessions(
   t: Test,
   answer: (command: string) => string | undefined,
@@ -128,7 +128,8 @@ export async function listenForSessions(
 }
 
 /**
- * On a Unix socket and on a port: takes every question, answers with `begin` at most, and ends nothing before `hangUp`.
+ * On a Unix socket and on a port: accepts every request, answers with `begin` at most, and ends nothing before
+ * `hangUp`.
  */
 export async function listenForSilence(t: Test, begin = '') {
   const path = join(temporaryFolder(t), 'silent.sock')

@@ -25,7 +25,7 @@ t.test('the master socket: one request, the current worker and the old ones', as
   t.equal(Buffer.from(poll.current.bytes.subarray(poll.current.from)).toString(), STATS)
 })
 
-t.test('a plain stats socket says which process it is', async (t) => {
+t.test('a plain stats socket identifies its process', async (t) => {
   const path = await listen(t, () => `Name: HAProxy\nPid: 77\nUptime_sec: 9\n\n${STATS}`)
   const poll = await createSource({ kind: 'stats-socket', path })(PATIENCE_MS)
   t.match(poll, { ok: true, current: { pid: 77, uptime_s: 9 }, old: [], oldPids: [] })
@@ -54,7 +54,7 @@ t.test('every failure has a reason', async (t) => {
   t.match(await createSource({ kind: 'stats-socket', path: nameless })(PATIENCE_MS), { reason: /which process/ })
 })
 
-t.test('a socket without a place is silent as well: those that are held are given back', async (t) => {
+t.test('a full socket is silent as well: the held ones are returned', async (t) => {
   const { path } = await listenFull(t, '')
   const yielded = t.capture(SilentSessions.prototype, 'yieldPlaces')
   t.strictSame(await createSource({ kind: 'any-socket', path })(PATIENCE_MS), {
@@ -64,7 +64,7 @@ t.test('a socket without a place is silent as well: those that are held are give
   t.equal(yielded().length, 1)
 })
 
-t.test('who answers with megabytes of something else is no HAProxy', async (t) => {
+t.test('a server that answers with megabytes of something else is no HAProxy', async (t) => {
   const flood = '\n'.repeat(8 * 1_024 * 1_024)
   for (const kind of ['master-socket', 'stats-socket', 'any-socket'] as const) {
     const path = await listen(t, () => flood)
@@ -82,7 +82,7 @@ t.test('a socket of unknown kind: a master knows its processes, a process does n
   t.match(await ofMaster(PATIENCE_MS), { ok: true, current: { pid: 20 } })
   t.match(await ofMaster(PATIENCE_MS), { ok: true })
   const [sockets, poll] = ['@!20 show cli sockets\n', 'show proc; @1 show stat\n']
-  t.strictSame(asked, ['show proc\n', poll, sockets, poll], 'found out once')
+  t.strictSame(asked, ['show proc\n', poll, sockets, poll], 'determined once')
   let answers = true
   const process = await listen(t, (request) =>
     request === 'show proc\n'
@@ -99,7 +99,7 @@ t.test('a socket of unknown kind: a master knows its processes, a process does n
   t.match(await ofProcess(PATIENCE_MS), { ok: true })
 })
 
-t.test('from 3.0 on a new process is asked how much it has accepted, once', async (t) => {
+t.test('from 3.0 on a new process is asked once how much it has accepted', async (t) => {
   const asked: string[] = []
   let version = '3.0.11-1'
   const path = await listen(t, (request) => {
@@ -121,7 +121,7 @@ t.test('from 3.0 on a new process is asked how much it has accepted, once', asyn
   t.match(await createSource({ kind: 'stats-socket', path })(PATIENCE_MS), { ok: true, current: { intake: undefined } })
 })
 
-t.test('a poll in the middle of a reload asks who has come', async (t) => {
+t.test('a poll in the middle of a reload asks for the new process', async (t) => {
   const answers = [
     '# pxname,svn',
     showProc([10]) + STATS,
@@ -132,7 +132,7 @@ t.test('a poll in the middle of a reload asks who has come', async (t) => {
   ]
   const cut = await listen(t, () => answers.shift())
   const source = createSource({ kind: 'master-socket', path: cut })
-  t.match(await source(PATIENCE_MS), { ok: false }, 'who never had figures is asked once')
+  t.match(await source(PATIENCE_MS), { ok: false }, 'a process that never had figures is asked once')
   t.match(await source(PATIENCE_MS), { ok: true, current: { pid: 10 } })
   t.match(await source(PATIENCE_MS), { ok: false, reason: 'it was just replaced' }, 'cut off, then replaced')
   t.match(await source(PATIENCE_MS), { ok: true, current: { pid: 30 } })
@@ -141,7 +141,7 @@ t.test('a poll in the middle of a reload asks who has come', async (t) => {
   t.strictSame(answers, [])
 })
 
-t.test('a poll whose time went while its thread stood still hears whoever answers soon', async (t) => {
+t.test('a poll whose time passed while its thread stood still still accepts a prompt answer', async (t) => {
   const path = join(temporaryFolder(t), 'haproxy.sock')
   const server = createServer({ allowHalfOpen: true }, (socket) =>
     socket.once('data', () => setTimeout(() => socket.end(showProc([20]) + STATS), 20)),
@@ -149,7 +149,7 @@ t.test('a poll whose time went while its thread stood still hears whoever answer
   await once(server, 'listening')
   t.teardown(() => server.close())
   const source = createSource({ kind: 'master-socket', path })
-  // Also where this machine stands still itself, which one poll may not outlive.
+  // Also where this machine itself stalls, which one poll may not survive.
   while (!(await source(0)).ok) await new Promise(setImmediate)
-  t.pass('heard')
+  t.pass('received')
 })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { NoRoomError } from '../../../storage/room.ts'
 import { StorageWatch } from '../../../workers/archive/storage-watch.ts'
 
-t.test('no room is a state that ends by itself', async (t) => {
+t.test('a full disk is a state that ends on its own', async (t) => {
   const watch = new StorageWatch(tmpdir())
   t.equal(watch.fault, undefined)
   watch.failed(new NoRoomError('the disk is full'), 5_000)
@@ -18,7 +18,7 @@ t.test('no room is a state that ends by itself', async (t) => {
   t.equal(watch.fault, undefined)
 })
 
-t.test('after LMDB itself failed, it is asked again only when the disk was seen to work', async (t) => {
+t.test('after LMDB itself failed, it is retried only when the disk was seen to work', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'watch-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const watch = new StorageWatch(directory)
@@ -26,7 +26,7 @@ t.test('after LMDB itself failed, it is asked again only when the disk was seen 
   t.match(watch.fault, { reason: 'the disk failed (Input/output error)', isFinal: false })
   t.equal(watch.forbids(2_000), 'the disk failed (Input/output error)', 'not at once')
   t.equal(watch.forbids(7_000), undefined, 'the disk works')
-  t.notOk(existsSync(join(directory, 'probe')), 'and nothing is left of the look at it')
+  t.notOk(existsSync(join(directory, 'probe')), 'and nothing is left of the probe')
   watch.stored(undefined, 7_000)
   t.equal(watch.fault, undefined)
 })
@@ -37,7 +37,7 @@ t.test('a disk that still fails is not written to', async (t) => {
   t.match(watch.forbids(7_000), /the disk fails \(ENOENT\)/)
 })
 
-t.test('LMDB that fails on a disk that works needs a new start', async (t) => {
+t.test('a failure of LMDB on a working disk needs a restart', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'watch-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const watch = new StorageWatch(directory)

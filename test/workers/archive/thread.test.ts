@@ -8,7 +8,7 @@ import { listen, patientRhythm, STATS } from './socket-fixture.ts'
 
 const ANSWER = `Pid: 5\nUptime_sec: 900\n\n${STATS}`
 
-/** Runs the thread's code in this thread, until `done` has seen the message it waits for. */
+/** Runs the thread's code in this thread, until `done` has seen the message for which it waits. */
 function start(
   directory: string,
   path: string,
@@ -48,10 +48,10 @@ t.test('ready, a slab, the objects, ticks', async (t) => {
   await thread.capture()
   t.strictSame(await thread.check(), [])
   await thread.stop()
-  t.match(await thread.check(), [/^the archive could not be checked: .*closed/], 'a check that fails is answered')
+  t.match(await thread.check(), [/^the archive could not be checked: .*closed/], 'a failed check is answered')
 })
 
-t.test('no HAProxy: ticks say why, and the seconds go on as unknown', async (t) => {
+t.test('no HAProxy: ticks have the reason, and the seconds continue as unknown', async (t) => {
   const { thread, seen } = start(temporaryFolder(t), '/nonexistent/stats.sock')
   void thread.run()
   const first = await seen(({ type }) => type === 'tick')
@@ -79,11 +79,11 @@ t.test('a start with a clock that is behind waits for it', async (t) => {
   void unset.thread.run()
   t.match(await unset.seen(({ type }) => type === 'warning'), { message: /not set/ })
   const waiting = await unset.seen(({ type }) => type === 'tick')
-  t.ok(waiting.type === 'tick' && waiting.hwm_s > 1_600_000_000, 'nothing was thrown away')
+  t.ok(waiting.type === 'tick' && waiting.hwm_s > 1_600_000_000, 'nothing was discarded')
   await unset.thread.stop()
 })
 
-t.test('a thread that was held up covers the seconds it missed, and their sum is exact', async (t) => {
+t.test('a delayed thread covers the seconds that it missed, and their sum is exact', async (t) => {
   const directory = temporaryFolder(t)
   let passed_ms = 0
   const path = await listen(t, () => ANSWER.replace(',1,2,3,4,0,', `,1,${passed_ms},3,4,0,`))
@@ -151,10 +151,10 @@ t.test('a clock that was set back on purpose is followed at the next second', as
     [{ message: /stepped-back/ }, { message: 'the clock was set back: newer statistics are dropped' }],
   )
   const marks = messages.flatMap((message) => (message.type === 'tick' ? [message.hwm_s * 1_000 < start_ms] : []))
-  t.strictSame(marks, [false, false, false, true, true], 'of the tick after the step on')
+  t.strictSame(marks, [false, false, false, true, true], 'from the tick after the step on')
 })
 
-t.test('what cannot be stored is answered for, and told not to be on the disk', async (t) => {
+t.test('unstored seconds are served, and reported as not on the disk', async (t) => {
   const path = await listen(t, () => ANSWER)
   const { thread, messages, seen } = start(temporaryFolder(t), path)
   void thread.run()

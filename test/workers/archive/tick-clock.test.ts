@@ -58,7 +58,7 @@ t.test('back by more: only after three ticks that agree', async (t) => {
   t.equal(clock.monotonic_s(), 8)
 })
 
-t.test('back by any span: at once when it was meant, and only then', async (t) => {
+t.test('back by any span: at once when intended, and only then', async (t) => {
   for (const back_ms of [3_600_000, 30 * 86_400_000]) {
     const { state, clock, pass } = begin()
     pass(1_000, -back_ms)
@@ -66,11 +66,11 @@ t.test('back by any span: at once when it was meant, and only then', async (t) =
     t.equal(clock.adjust(), 'stepped-back')
     t.equal(clock.now_ms(), state.wall)
     pass(1_000, -back_ms)
-    t.equal(clock.adjust(), 'steady', 'the next one is looked at for a while again')
+    t.equal(clock.adjust(), 'steady', 'the next one is observed for a while again')
   }
 })
 
-t.test('a step forward that was meant is followed as any other', async (t) => {
+t.test('an intended step forward is followed like any other', async (t) => {
   const { state, clock, pass } = begin()
   pass(1_000, 3_600_000)
   clock.trust()
@@ -78,7 +78,7 @@ t.test('a step forward that was meant is followed as any other', async (t) => {
   t.equal(clock.now_ms(), state.wall)
 })
 
-t.test('a small step back is slewed even when it was meant: no second occurs twice', async (t) => {
+t.test('a small step back is slewed even when intended: no second occurs twice', async (t) => {
   const { clock, pass } = begin()
   const before = clock.now_ms()
   pass(1_000, -30_000)

@@ -21,7 +21,7 @@ t.test('one session, many commands, until it is closed', async (t) => {
   t.equal(await witness.ask('show stat', PATIENCE_MS), undefined)
 })
 
-t.test('an answer in pieces, cut within the prompt as well', async (t) => {
+t.test('an answer in pieces, also cut within the prompt', async (t) => {
   const rest: ((text: string) => void)[] = []
   const { path, open } = await listenForSessions(t, (command) => {
     if (command === 'show info') return `${INFO}\n`
@@ -43,18 +43,14 @@ t.test('another process, a silent one and none at all', async (t) => {
   t.equal(await Witness.open(path, 21, PATIENCE_MS), undefined)
   const witness = await Witness.open(path, 20, PATIENCE_MS)
   t.equal(await witness?.ask('show stat', 30), undefined)
-  t.equal(
-    await witness?.ask('show info', PATIENCE_MS),
-    undefined,
-    'an answer that comes later would be taken for this one',
-  )
-  t.equal(witness?.isOpen, true, 'who is slow is not let go')
+  t.equal(await witness?.ask('show info', PATIENCE_MS), undefined, 'a later answer would be mistaken for this one')
+  t.equal(witness?.isOpen, true, 'a slow process is not released')
   witness?.close()
   t.equal(await Witness.open('/nonexistent/s', 20, PATIENCE_MS), undefined)
   t.ok(open.size <= 1)
 })
 
-t.test('an answer that comes too late is nobody’s, and the session goes on', async (t) => {
+t.test('a late answer is dropped, and the session stays open', async (t) => {
   const late: (() => void)[] = []
   const { path, open } = await listenForSessions(t, (command) => {
     if (command === 'show info') return `${INFO}\n`
@@ -71,11 +67,11 @@ t.test('an answer that comes too late is nobody’s, and the session goes on', a
   witness.close()
 })
 
-t.test('an answer that came while nobody could read came in time', async (t) => {
+t.test('an answer that arrived while it could not be read came in time', async (t) => {
   const { path } = await listenForSessions(t, (command) => (command === 'show info' ? `${INFO}\n` : STATS))
   const witness = await Witness.open(path, 20, PATIENCE_MS)
   const answer = witness?.ask('show stat', 50)
-  // The other side of the socket is in this process as well: it has time to answer, and then nobody has.
+  // The other side of the socket is in this process as well: it has time to answer, and then neither has.
   await new Promise((resolve) => setTimeout(resolve, 20))
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 80)
   t.equal(text(await answer), STATS)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { cliSockets } from '../../../workers/archive/worker-sockets.ts'
 
-t.test('where a worker takes commands itself', async (t) => {
+t.test('the socket on which a worker itself accepts commands', async (t) => {
   const answer = [
     '# socket lvl processes',
     'unix@/run/haproxy/admin.sock admin all',

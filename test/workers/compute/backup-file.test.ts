@@ -13,7 +13,7 @@ t.test('a file is described without its records, and opened with them', (test) =
   test.end()
 })
 
-t.test('certificates are read again: what the file says of them is not believed', async (test) => {
+t.test("certificates are parsed again: the file's data about them are not trusted", async (test) => {
   const { pair, record } = certificateMaker(test)
   const good = record('c', pair({ name: 'c.test' }))
   const read = (more: object) => {

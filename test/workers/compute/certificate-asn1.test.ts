@@ -3,7 +3,7 @@ import { bytesOf, childrenOf, encodeDer, numberOf, oidOf, parseDer } from '../..
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
-t.test('values of DER and BER are read as they are written', async (test) => {
+t.test('DER and BER values are parsed as written', async (test) => {
   const node = parseDer(hex('30 0c 02 01 03 06 03 55 04 03 04 02 01 02'))
   const [number, oid, text] = childrenOf(node)
   test.equal(numberOf(number), 3)
@@ -13,7 +13,7 @@ t.test('values of DER and BER are read as they are written', async (test) => {
   test.same(bytesOf(parseDer(hex('24 80 04 01 01 04 01 02 00 00'))), hex('01 02'), 'in pieces, of indefinite length')
 })
 
-t.test('what is damaged, cut off, too deep or missing is unreadable, and no other error', async (test) => {
+t.test('damaged, truncated, deep or missing data are unreadable, with no other error', async (test) => {
   const bad = ['', '30', '30 05 02 01', '02 01 03 00', '30 80'.repeat(100), '30 02'.repeat(40)]
   for (const text of bad) test.throws(() => parseDer(hex(text)), { name: 'Unreadable' }, text)
   const [number] = childrenOf(parseDer(hex('30 03 02 01 03')))

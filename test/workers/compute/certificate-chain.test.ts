@@ -7,7 +7,7 @@ import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 const found = ({ cert }: { readonly cert: string }): Found => ({ certificate: new X509Certificate(cert), field: 'pem' })
 
 t.test(
-  'a link is issued by, and signed with the key of, the next; the way to the older root is preferred',
+  'a link is issued by, and signed with the key of, the next; the path to the older root is preferred',
   async (test) => {
     const { pair } = certificateMaker(test)
     const old = pair({ name: 'Old', isCa: true })
@@ -17,14 +17,14 @@ t.test(
     const [self, across, older] = [found(root), found(crossed), found(old)]
     const chain = chainOf(leaf, [older, self, across])
     test.same(chain.links, [leaf, across, older])
-    test.same(chain.strangers, [], 'the other form of a link is none')
+    test.same(chain.strangers, [], 'the other form of a link is not part of it')
     test.equal(chain.isComplete, true)
     test.equal(chainOf(leaf, [across]).isComplete, false)
     test.equal(isIssuedBy(leaf.certificate, older.certificate), false)
   },
 )
 
-t.test('who may issue nothing has issued nothing', async (test) => {
+t.test('a certificate that may not issue has issued nothing', async (test) => {
   const { pair } = certificateMaker(test)
   const root = pair({ name: 'Root', isCa: true })
   const noCa = pair({ name: 'no-ca.test', issuer: root })
@@ -32,7 +32,7 @@ t.test('who may issue nothing has issued nothing', async (test) => {
   test.same(chainOf(leaf, [found(noCa)]).links, [leaf])
 })
 
-t.test('what a known root has signed is complete without it', async (test) => {
+t.test('a chain signed by a known root is complete without it', async (test) => {
   const [pem = ''] = rootCertificates
   const root = found({ cert: pem })
   test.ok(isSelfSigned(root.certificate))

@@ -23,7 +23,7 @@ t.test('PBES2 is opened with its password and with no other', async (test) => {
   test.throws(() => decrypt(AES, data.subarray(1), 'secret', new WorkBudget()), { name: 'WrongPassword' })
 })
 
-t.test('a file costs a bounded number of rounds, all its parts together', async (test) => {
+t.test('a file costs a limited number of rounds, all its parts together', async (test) => {
   const ask = (iterations: number, budget: WorkBudget) =>
     pkcs12Key({ password: 'secret', salt: Buffer.alloc(8), iterations, purpose: 1, bytes: 20 }, budget)
   for (const iterations of [0, -1, 1_000_000, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.NaN]) {
@@ -39,7 +39,7 @@ t.test('a file costs a bounded number of rounds, all its parts together', async 
   )
 })
 
-t.test('ways of encryption that are not known are named', async (test) => {
+t.test('unknown encryption methods are named', async (test) => {
   const des = parseDer(Buffer.from('300d06092a864886f70d0105030500'.slice(0, 30), 'hex'))
   test.throws(() => decrypt(des, Buffer.alloc(8), 'x', new WorkBudget()), /1\.2\.840\.113549\.1\.5\.3/)
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { uploadBytes, UploadParts } from '../../../workers/compute/certificate-parts.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
-t.test('parts are told apart, and each problem names its field', async (test) => {
+t.test('parts are distinguished, and each problem names its field', async (test) => {
   const { pair } = certificateMaker(test)
   const one = pair({ name: 'one.test' })
   const whole = new UploadParts({ form: 'pem', pem: one.cert + one.cert + one.key }, '')

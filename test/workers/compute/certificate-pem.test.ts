@@ -3,7 +3,7 @@ import { BLOCKS_MAX, pemBlocks } from '../../../workers/compute/certificate-pem.
 
 const block = (label: string, body = 'AAEC\n') => `-----BEGIN ${label}-----\n${body}-----END ${label}-----\n`
 
-t.test('blocks are found whatever stands around them, with any line ends and headers', async (test) => {
+t.test('blocks are found whatever surrounds them, with any line ends and headers', async (test) => {
   const text = `subject=x\r\n${block('CERTIFICATE')}\r\n${block('A KEY', 'Proc-Type: 4,ENCRYPTED\nDEK-Info: x\n\nAA\r\nEC\n')}`
   const blocks = pemBlocks(text)
   test.match(blocks, [
@@ -13,7 +13,7 @@ t.test('blocks are found whatever stands around them, with any line ends and hea
   test.same(pemBlocks('no block'), [])
 })
 
-t.test('what is no block is said', async (test) => {
+t.test('text without a block is reported', async (test) => {
   test.match(pemBlocks('-----BEGIN CERTIFICATE-----\nAAEC'), /without an end/)
   test.match(pemBlocks('-----BEGIN CERTIFICATE'), /proper first line/)
   test.match(pemBlocks(block('x y')), /proper first line/)

@@ -15,7 +15,7 @@ t.test('keys: RSA of 2048 to 8192 bits, P-256, P-384, P-521 and Ed25519', async 
   test.equal(keyTypeOf(rsa(2048)), 'rsa 2048')
 })
 
-t.test('signatures of PSS are judged by their hash', async (test) => {
+t.test('PSS signatures are judged by their hash', async (test) => {
   const { pair, openssl, written } = certificateMaker(test)
   const issuer = pair({ name: 'R', isCa: true, key: 'rsa:2048' })
   const key = pair({ name: 'x', key: 'rsa:2048' })
@@ -28,7 +28,7 @@ t.test('signatures of PSS are judged by their hash', async (test) => {
   test.equal(brokenSignature(signed('sha1')), 'SHA-1')
 })
 
-t.test('names that try to look like others stay what they are', async (test) => {
+t.test('names that try to look like others stay as they are', async (test) => {
   const { pair } = certificateMaker(test)
   const { cert } = pair({ name: 'x', names: 'URI:http://u.test/,email:a@b.test,DNS:ok.test' })
   test.match(factsOf(new X509Certificate(cert)), { subjectAlt: ['ok.test'] })

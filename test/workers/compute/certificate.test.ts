@@ -56,7 +56,7 @@ t.test('a PEM bundle in any order becomes a chain, leaf first, and a key without
   }
 })
 
-t.test('facts are what the certificate says of itself', async (test) => {
+t.test("facts are the certificate's own statements", async (test) => {
   const { facts } = taken(read(pem(leaf.cert, leaf.key, middle.cert))).certificate
   test.match(facts, {
     commonName: 'www.example.test',
@@ -90,7 +90,7 @@ t.test('PFX_PASSWORD: the password of the PFX is wrong', async (test) => {
   }
 })
 
-t.test('certificate, key and other certificates apart', async (test) => {
+t.test('certificate, key and other certificates separately', async (test) => {
   const { certificate } = taken(read(parts(leaf.cert, leaf.key, root.cert, middle.cert)))
   test.same(namesIn(certificate.chain), ['www.example.test', 'Middle', 'Root'])
   test.same(namesIn(taken(read(parts(leaf.cert + middle.cert, leaf.key))).certificate.chain)[1], 'Middle')
@@ -98,12 +98,12 @@ t.test('certificate, key and other certificates apart', async (test) => {
   wrong(test, read(parts(leaf.key, leaf.key)), { field: 'cert', message: /belongs into privateKey/ })
 })
 
-t.test('KEY_MISMATCH: the key is of no certificate that was sent', async (test) => {
+t.test('KEY_MISMATCH: the key matches no certificate that was sent', async (test) => {
   wrong(test, read(parts(leaf.cert, other.key)), { field: 'privateKey', code: 'KEY_MISMATCH' })
   wrong(test, read(pem(leaf.cert, middle.cert, other.key)), { field: 'pem', code: 'KEY_MISMATCH' })
 })
 
-t.test('strangers are refused by the field that holds them', async (test) => {
+t.test('unrelated certificates are refused with their field', async (test) => {
   wrong(test, read(parts(leaf.cert, leaf.key, middle.cert, other.cert)), {
     field: 'otherCerts.1',
     code: 'INVALID_BODY',
@@ -111,12 +111,12 @@ t.test('strangers are refused by the field that holds them', async (test) => {
   })
 })
 
-t.test('an issuer of the same name whose key did not sign is a stranger', async (test) => {
+t.test('an issuer of the same name whose key did not sign is unrelated', async (test) => {
   const impostor = pair({ name: 'Middle', isCa: true })
   wrong(test, read(parts(leaf.cert, leaf.key, impostor.cert)), { field: 'otherCerts.0' })
 })
 
-t.test('an incomplete chain is taken with a warning; a self-signed certificate has none to miss', async (test) => {
+t.test('an incomplete chain is accepted with a warning; a self-signed certificate lacks none', async (test) => {
   test.match(taken(read(pem(leaf.cert, leaf.key))).warnings, [/chain ends before a root: .*CN=Middle/])
   test.match(taken(read(pem(leaf.cert, leaf.key, middle.cert))).warnings, [/CN=Root/])
   test.same(taken(read(pem(alone.cert, alone.key))).warnings, [])
@@ -165,7 +165,7 @@ t.test(
   },
 )
 
-t.test('signatures with SHA-1 are refused, force or not, but for roots', async (test) => {
+t.test('signatures with SHA-1 are refused, force or not, except roots', async (test) => {
   const old = pair({ name: 'old.test', hash: 'sha1', issuer: middle })
   wrong(test, read(pem(old.cert, old.key), { force: true }), { message: /its certificate is signed with SHA-1/ })
   const oldRoot = pair({ name: 'Old root', isCa: true, hash: 'sha1' })
@@ -196,7 +196,7 @@ t.test('exactly one private key, at least one certificate, nothing else', async 
   })
 })
 
-t.test('a second certificate of the same key is a stranger, whichever comes first', async (test) => {
+t.test('a second certificate of the same key is unrelated, whichever comes first', async (test) => {
   const renewed = pair({ name: 'alone.example.test', own: alone, days: 90 })
   for (const texts of [
     [alone.cert, renewed.cert],

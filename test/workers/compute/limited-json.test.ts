@@ -3,7 +3,7 @@ import { DEPTH_MAX, parseLimited, parseUnambiguous, VALUES_MAX } from '../../../
 
 const parse = (text: string) => parseLimited(Buffer.from(text))
 
-t.test('JSON in UTF-8 is parsed, anything else is not', async (test) => {
+t.test('UTF-8 JSON is parsed, anything else is not', async (test) => {
   test.same(parse('{"a":[1,"]]]]\\"[[["]}'), { value: { a: [1, ']]]]"[[['] } })
   test.equal(parse('{"a":'), undefined)
   test.equal(parse(''), undefined)
@@ -26,7 +26,7 @@ t.test('so is the number of values', async (test) => {
   test.equal(parse(`[${'{},'.repeat(VALUES_MAX / 2 + 1)}0]`), undefined)
 })
 
-t.test('a name that an object has twice', async (test) => {
+t.test('a name that occurs twice in an object', async (test) => {
   const unambiguous = (text: string) => parseUnambiguous(Buffer.from(text))
   const once = '{"a":1,"b":{"a":[{"a":":"},{"a":"\\":"}]},"7":{},"__proto__":{"constructor":2}}'
   test.same(Object.keys(Object(unambiguous(once)?.value)), ['7', 'a', 'b', '__proto__'])

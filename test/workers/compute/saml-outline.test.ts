@@ -6,7 +6,7 @@ const RESPONSE = `<?xml version="1.0"?>
 <p:StatusCode Value = "Success"><p:StatusCode Value="More"/></p:StatusCode></p:Status><Text><![CDATA[</x>]]>></Text></p:Response >
 `
 
-t.test('what an answer says around its assertion', async (test) => {
+t.test('the parts of an answer around its assertion', async (test) => {
   const outline = { destination: 'https://a/?b=c&d', statusCodes: ['Success'], algorithms: [] }
   test.same(samlOutline(RESPONSE), outline)
   test.same(samlOutline(`\uFEFF${RESPONSE}`), outline)
@@ -19,12 +19,12 @@ t.test('what an answer says around its assertion', async (test) => {
   )
 })
 
-t.test('what signatures are made with, by whatever prefix and wherever', async (test) => {
+t.test('the algorithms of signatures, with any prefix and at any place', async (test) => {
   const methods = '<d:SignatureMethod Algorithm="a"/><x><DigestMethod Algorithm="b"></DigestMethod></x><DigestMethod/>'
   test.match(samlOutline(`<r>${methods}<SignatureMethods Algorithm="c"/></r>`), { algorithms: ['a', 'b', ''] })
 })
 
-t.test('what no answer needs is refused before a library reads it', async (test) => {
+t.test('parts that no answer needs are refused before a library parses them', async (test) => {
   const many = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n)).join('')
   const cases = {
     'document type': ['<!DOCTYPE x><x/>', '<!doctype x><x/>', '<x><!ENTITY a "b"></x>'],
@@ -57,7 +57,7 @@ t.test('what no answer needs is refused before a library reads it', async (test)
   }
 })
 
-t.test('its time grows with the length only, whatever stands there', async (test) => {
+t.test('its time only grows with the length, whatever the content', async (test) => {
   for (const text of [
     '<a '.repeat(60_000),
     `<a ${'b '.repeat(90_000)}>`,

@@ -17,13 +17,13 @@ async function fixture(test: Test) {
   return { ...provider, judge, refused }
 }
 
-t.test('metadata say who this service is, and where it takes answers', async (test) => {
+t.test('metadata identify this service, and its address for answers', async (test) => {
   const { parties } = await fixture(test)
   const metadata = await samlMetadataOf(parties)
   test.ok(metadata.includes(`entityID="${parties.entityId}"`))
   test.ok(metadata.includes(`Location="${parties.acsUrl}"`))
   test.match(metadata, /WantAssertionsSigned="true"/)
-  test.match(metadata, / ID="[A-Za-z_][\w.-]*"/, 'of the type xs:ID, which providers hold it against')
+  test.match(metadata, / ID="[A-Za-z_][\w.-]*"/, 'of the type xs:ID, which providers check')
 })
 
 t.test('a signed answer to the request vouches for an e-mail, in the NameID or an attribute', async (test) => {
@@ -38,7 +38,7 @@ t.test('a signed answer to the request vouches for an e-mail, in the NameID or a
   test.match(await judge(sent), { problem: /no e-mail/ })
 })
 
-t.test('what is not signed by the provider, or not for us, or not now, is refused', async (test) => {
+t.test('an answer that the provider has not signed, or not for us, or not now, is refused', async (test) => {
   const { refused, response, signed } = await fixture(test)
   const stranger = await samlProvider(test)
   const good = Buffer.from(response(GOOD), 'base64').toString()
@@ -61,7 +61,7 @@ t.test('what is not signed by the provider, or not for us, or not now, is refuse
   await refused('a refusal', encoded(responseAround('', { ...GOOD, status: denied })))
 })
 
-t.test('what is signed with SHA-1 is refused, and what is signed with SHA-512 is not', async (test) => {
+t.test('SHA-1 signatures are refused, SHA-512 signatures are not', async (test) => {
   const { refused, judge, signed } = await fixture(test)
   const said = (algorithm: string, digest: string) =>
     encoded(responseAround(signed(assertionOf(GOOD), 'Assertion', { algorithm, digest }), GOOD))
@@ -75,7 +75,7 @@ t.test('what is signed with SHA-1 is refused, and what is signed with SHA-512 is
   test.same(await judge(said(`${more}rsa-sha512`, `${encryption}sha512`)), { email: 'jane@example.org' })
 })
 
-t.test('an answer that is no success, or sent elsewhere, is refused though its assertion is good', async (test) => {
+t.test('a failure, or an answer sent elsewhere, is refused although its assertion is valid', async (test) => {
   const { refused, judge, response, signed } = await fixture(test)
   const good = signed(assertionOf(GOOD))
   const failed = 'urn:oasis:names:tc:SAML:2.0:status:Responder'
@@ -90,7 +90,7 @@ t.test('an answer that is no success, or sent elsewhere, is refused though its a
   test.same(await judge(encoded(declared)), { email: 'jane@example.org' })
 })
 
-t.test('an assertion is proof for who brings it to this request, and nothing else is taken', async (test) => {
+t.test('an assertion is proof for the bearer of this request, and nothing else is accepted', async (test) => {
   const { refused, signed } = await fixture(test)
   const changed = (from: string | RegExp, to: string) =>
     encoded(responseAround(signed(assertionOf(GOOD).replace(from, to)), GOOD))
@@ -115,7 +115,7 @@ t.test('a user with a thousand groups may log in', async (test) => {
   }
 })
 
-t.test('assertions that are wrapped around a signed one are not read', async (test) => {
+t.test('assertions wrapped around a signed one are not read', async (test) => {
   const { judge, signed } = await fixture(test)
   const honest = signed(assertionOf(GOOD))
   const forged = assertionOf({ ...GOOD, email: 'root@example.org' }, '_forged')
@@ -133,13 +133,13 @@ t.test('assertions that are wrapped around a signed one are not read', async (te
   }
 })
 
-t.test('a comment in an e-mail does not make another of it', async (test) => {
+t.test('a comment in an e-mail does not change it', async (test) => {
   const { judge, response } = await fixture(test)
   const verdict = await judge(response({ ...GOOD, email: 'root@example.org<!-- -->.evil.test' }))
   test.not('email' in verdict ? verdict.email : '', 'root@example.org')
 })
 
-t.test('what is no answer is refused, however it looks', async (test) => {
+t.test('anything but an answer is refused, however it looks', async (test) => {
   const { refused } = await fixture(test)
   const doctype = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
   for (const text of [

@@ -25,20 +25,20 @@ t.test('lines of the output, and of descriptor 3', async (test) => {
   test.same(told.status, ['pmstatus:a:1:b'])
 })
 
-t.test('a failure says how the program ended', async (test) => {
+t.test('a failure reports how the program ended', async (test) => {
   test.equal(await shell('exit 100').ended, 'sh ended with exit code 100')
   test.equal(await shell('kill -9 $$').ended, 'sh was ended by SIGKILL')
   test.match(await run(['no-such-program']).ended, /ENOENT/)
   test.match(await shell('exec sleep 60', { timeout_ms: 50 }).ended, /did not end within 0.05 s/)
 })
 
-t.test('what is wanted as a whole is not a line of the log', async (test) => {
+t.test('output that is wanted as a whole is not a line of the log', async (test) => {
   const { told, ended } = shell(String.raw`printf 'a\nb\n'`, { output: 'before' })
   await ended
   test.same(told, { lines: [], status: [], output: 'a\nb\n' })
 })
 
-t.test('a service that keeps the output open is not waited for', async (test) => {
+t.test('it does not wait for a service that keeps the output open', async (test) => {
   const { told, ended } = shell('sleep 5 & echo done')
   test.equal(await ended, undefined)
   test.same(told.lines, ['done'])

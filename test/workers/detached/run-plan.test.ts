@@ -41,7 +41,7 @@ t.test('steps in order, their output in the log, wanted output in a file', async
   test.match(read('log'), /# look\n# work\nworking\n# forgiven\n/)
 })
 
-t.test('a failure ends the plan with the last lines, after what is done otherwise', async (test) => {
+t.test('a failure ends the plan with the last lines, after its alternative steps', async (test) => {
   const { folder, read, status } = fixture(test, {
     steps: [
       shell('break', 'echo "the reason"; exit 100', { otherwise: [shell('tidy', 'echo tidied')] }),
@@ -53,10 +53,10 @@ t.test('a failure ends the plan with the last lines, after what is done otherwis
   test.match(read('log'), /tidied/)
   test.notMatch(read('log'), /never/)
   await new PlanRun(folder, 'boot').run()
-  test.match(status(), { state: 'failed', starts: 1 }, 'what has ended is not begun again')
+  test.match(status(), { state: 'failed', starts: 1 }, 'an ended plan is not started again')
 })
 
-t.test('what was interrupted is repaired, and the step is begun again', async (test) => {
+t.test('an interrupted plan is repaired, and its step is repeated', async (test) => {
   const { folder, read, status, put } = fixture(test, {
     repair: [shell('repair', 'exit 1')],
     steps: [shell('first', 'echo first'), shell('second', 'echo second')],
@@ -76,7 +76,7 @@ t.test('what was interrupted is repaired, and the step is begun again', async (t
 })
 
 t.test(
-  'on a full disk the work goes on, and its end is told when there is room',
+  'on a full disk the work continues, and its end is reported when there is space',
   { skip: noSmallDisk },
   async (test) => {
     const disk = smallDisk(test, 1)
@@ -99,7 +99,7 @@ t.test(
   },
 )
 
-t.test('who waits for a lock tries again; credentials are in no log', async (test) => {
+t.test('a wait for a lock is retried; credentials are in no log', async (test) => {
   const { folder, read, status } = fixture(test, {
     steps: [
       shell(
@@ -117,7 +117,7 @@ t.test('who waits for a lock tries again; credentials are in no log', async (tes
   test.notMatch(read('log'), /secret/)
 })
 
-t.test('what was done before is no failure; what should say nothing and does is one', async (test) => {
+t.test('a completed step is no failure; an unexpected output is one', async (test) => {
   const done = fixture(test, {
     steps: [
       shell('make', 'echo it already exists >&2; exit 5', { doneWhen: 'already exists' }),
@@ -134,12 +134,12 @@ t.test('what was done before is no failure; what should say nothing and does is 
   test.match(loud.status(), { state: 'failed', problem: /half installed/ })
 })
 
-t.test('the log is bounded', async (test) => {
+t.test('the log is limited', async (test) => {
   const { folder, read, status } = fixture(test, {
     steps: [shell('flood', `yes ${'x'.repeat(2000)} | head -n 3000; echo last >&2; exit 1`)],
   })
   await new PlanRun(folder, 'boot').run()
   test.ok(read('log').length < 1_100_000)
   test.match(read('log'), /the log is full/)
-  test.match(status().problem, /last/, 'the reason is told all the same')
+  test.match(status().problem, /last/, 'the reason is reported all the same')
 })

@@ -8,7 +8,7 @@ const SUITES = [{ from: 'one', to: 'two' }]
 const step = (files: readonly string[], into?: string) =>
   ({ kind: 'suites', why: 'try', weight: 1, files, suites: SUITES, ...(into === undefined ? {} : { into }) }) as const
 
-t.test('copies change nothing; a change can be put back, also when it was made twice', async (test) => {
+t.test('copies change nothing; a change can be undone, also when it was made twice', async (test) => {
   const folder = temporaryFolder(test, 'suites')
   const sources = join(folder, 'sources')
   mkdirSync(sources)
@@ -29,7 +29,7 @@ t.test('copies change nothing; a change can be put back, also when it was made t
   test.match(await changeSuites(work, step([join(sources, 'gone.list')])), /ENOENT/)
 })
 
-t.test('what is not a suite stays byte for byte, in whatever encoding', async (test) => {
+t.test('everything except a suite stays byte for byte, in any encoding', async (test) => {
   const folder = temporaryFolder(test, 'suites')
   const [latin, utf8] = [join(folder, 'latin.list'), join(folder, 'utf8.list')]
   const texts = [

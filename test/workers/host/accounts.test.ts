@@ -27,22 +27,22 @@ function fixture(test: Test, passwd: string, failing = '') {
   return { file, calls, run, programs: () => calls.map(({ argv }) => argv[0]) }
 }
 
-t.test('on: the account is made, gets its password and then its shell', async (t) => {
+t.test('on: the account is created, gets its password and then its shell', async (t) => {
   const { file, calls, run, programs } = fixture(t, ROOT)
   const change = { account: 'console', shell: true, password: { secret } } as const
   t.match(await changeAccount(change, run, 1000, file), { exitCode: 0 })
   t.strictSame(programs(), ['useradd', 'chpasswd', 'usermod'])
   t.strictSame(calls[2]?.argv, ['usermod', '--shell', '/bin/bash', 'console'])
-  t.ok(calls[0]?.argv.includes('/usr/sbin/nologin'), 'nobody can log in before there is a password')
+  t.ok(calls[0]?.argv.includes('/usr/sbin/nologin'), 'no login is possible before there is a password')
 })
 
-t.test('an account that is there is kept', async (t) => {
+t.test('an existing account is kept', async (t) => {
   const { file, run, programs } = fixture(t, OFF)
   await changeAccount({ account: 'console', shell: true, password: { secret } }, run, 1000, file)
   t.strictSame(programs(), ['chpasswd', 'usermod'])
 })
 
-t.test('off: the password goes first, then who is logged in, then the shell', async (t) => {
+t.test('off: the password is replaced first, then sessions end, then the shell', async (t) => {
   const { file, calls, run, programs } = fixture(t, ON)
   await changeAccount({ account: 'console', shell: false, password: 'random' }, run, 1000, file)
   t.strictSame(programs(), ['chpasswd', 'loginctl', 'pkill', 'usermod', 'loginctl', 'pkill'])
@@ -51,7 +51,7 @@ t.test('off: the password goes first, then who is logged in, then the shell', as
   t.equal(Buffer.from(password, 'base64').length, 48, '48 random bytes')
 })
 
-t.test('what cannot be switched off whole is still on, so that the next try does all of it', async (t) => {
+t.test('access that cannot be disabled completely is still on, so that the next try does all of it', async (t) => {
   const { file, run, programs } = fixture(t, ON, 'chpasswd')
   const result = await changeAccount({ account: 'console', shell: false, password: 'random' }, run, 1000, file)
   t.equal(result.exitCode, 1)
@@ -67,7 +67,7 @@ t.test('off: another time, another password', async (t) => {
   t.equal(new Set(inputs).size, 2)
 })
 
-t.test('off without an account makes none', async (t) => {
+t.test('off without an account creates none', async (t) => {
   const { file, calls, run } = fixture(t, ROOT)
   t.match(await changeAccount({ account: 'console', shell: false, password: 'random' }, run, 1000, file), {
     exitCode: 0,
@@ -75,13 +75,13 @@ t.test('off without an account makes none', async (t) => {
   t.strictSame(calls, [])
 })
 
-t.test('a password alone changes the password only', async (t) => {
+t.test('a password alone only changes the password', async (t) => {
   const { file, run, programs } = fixture(t, ON)
   await changeAccount({ account: 'console', shell: undefined, password: { secret } }, run, 1000, file)
   t.strictSame(programs(), ['chpasswd'])
 })
 
-t.test('the password travels on standard input only, outside the confinement', async (t) => {
+t.test('the password is passed on standard input only, outside the confinement', async (t) => {
   const { file, calls, run } = fixture(t, ROOT)
   await changeAccount({ account: 'console', shell: true, password: { secret } }, run, 1000, file)
   t.notOk(calls.some(({ argv }) => argv.join(' ').includes(secret)))
@@ -92,7 +92,7 @@ t.test('the password travels on standard input only, outside the confinement', a
   t.ok(calls.every(({ options }) => options?.isUnconfined))
 })
 
-t.test('a failure ends it, and does not tell the password', async (t) => {
+t.test('a failure ends it, and does not reveal the password', async (t) => {
   const { file, run, programs } = fixture(t, OFF, 'chpasswd')
   const result = await changeAccount({ account: 'console', shell: true, password: { secret } }, run, 1000, file)
   t.equal(result.exitCode, 1)
@@ -101,7 +101,7 @@ t.test('a failure ends it, and does not tell the password', async (t) => {
   t.strictSame(programs(), ['chpasswd'], 'no shell without the password')
 })
 
-t.test('that nobody is logged in is no failure', async (t) => {
+t.test('the absence of sessions is no failure', async (t) => {
   for (const failing of ['loginctl', 'pkill']) {
     const { file, run } = fixture(t, ON, failing)
     const change = { account: 'console', shell: false, password: 'random' } as const

@@ -1,6 +1,4 @@
-/**
- * A process that starts HAProxy like the daemon does and then waits to be killed. Argument: JSON of settings and steps.
- */
+/** A process that starts HAProxy like the daemon and then waits to be killed. Argument: JSON of settings and steps. */
 import type { Step } from '../../../src/drivers/driver.ts'
 import { sentPlan } from '../../../src/drivers/sent-plan.ts'
 import { systemPool } from '../../../src/threads/worker-pool.ts'

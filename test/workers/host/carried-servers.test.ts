@@ -12,7 +12,7 @@ const until = async (condition: () => Promise<boolean>): Promise<void> => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-t.test('a reload of a unit keeps who is down, and leaves no old news', async (test) => {
+t.test('a reload of a unit keeps servers down, and leaves no old states', async (test) => {
   const { apply, ask, paths } = haproxyFixture(test)
   const view = viewOf({
     realServers: [realServer('r1', { port: await freePort() })],
@@ -34,7 +34,7 @@ t.test('a reload of a unit keeps who is down, and leaves no old news', async (te
   test.equal(readFileSync(paths.stateFile, 'utf8'), NO_STATE)
 })
 
-t.test('a reload goes on where nobody answers', async (test) => {
+t.test('a reload continues without an answer', async (test) => {
   const { folder } = haproxyFixture(test)
   const stateFile = `${folder}/missing/state`
   const carried = new CarriedServers({ masterSocket: `${folder}/nobody`, configFile: `${folder}/none`, stateFile })
@@ -42,12 +42,12 @@ t.test('a reload goes on where nobody answers', async (test) => {
   test.equal(readFileSync(stateFile, 'utf8'), NO_STATE)
 })
 
-t.test('nobody is asked about servers that are neither checked nor named, and old news go', async (test) => {
+t.test('servers that are neither checked nor named are not read, and old states are deleted', async (test) => {
   const { apply, paths } = haproxyFixture(test)
   const view = viewOf({ realServers: [realServer('r1')], l7Backends: [backend('b', ['r1'])] })
   test.match(await apply(undefined, view), { ok: true })
   writeFileSync(paths.stateFile, 'what a killed reload left')
-  // Were it asked, this would take as long as nobody answers.
+  // A read would take as long as the silence lasts.
   const carried = new CarriedServers({ ...paths, masterSocket: `${paths.masterSocket}.nobody` })
   await carried.over(async () => test.equal(readFileSync(paths.stateFile, 'utf8'), NO_STATE))
   test.equal(readFileSync(paths.stateFile, 'utf8'), NO_STATE)

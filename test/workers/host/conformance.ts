@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Host } from '../../../src/drivers/host.ts'
 
-/** What every host must do. `host` must have a layer7proxy that is stopped and can be started. */
+/** The behaviour of every host. `host` must have a layer7proxy that is stopped and can be started. */
 export async function conforms(t: Test, host: Host): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-host-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -27,7 +27,7 @@ export async function conforms(t: Test, host: Host): Promise<void> {
     t.equal(await host.readFile(path), undefined, 'removing twice is no error')
   })
 
-  await t.test('a file is what it was, or not there, when it is put back', async (t) => {
+  await t.test('a restored file is as before, or missing', async (t) => {
     const absent = await host.keepFile(path)
     await host.replaceFile(path, 'one\n', 0o644)
     const first = await host.keepFile(path)

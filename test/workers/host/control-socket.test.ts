@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { sendCommand } from '../../../workers/host/control-socket.ts'
 
-/** A control socket that does `serve` with each whole request. */
+/** A control socket that calls `serve` with each whole request. */
 async function socketThat(t: Test, serve: (socket: Socket, request: string) => void): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-socket-'))
   const path = join(folder, 's')
@@ -25,7 +25,7 @@ async function socketThat(t: Test, serve: (socket: Socket, request: string) => v
   return path
 }
 
-t.test('one line goes, the whole answer comes', async (t) => {
+t.test('one line is sent, the whole answer arrives', async (t) => {
   const path = await socketThat(t, (socket, request) => {
     socket.write('you said ')
     setImmediate(() => socket.end(`${request}\n`))
@@ -52,7 +52,7 @@ t.test('silence ends at the deadline', async (t) => {
   await t.rejects(sendCommand(path, 'x', 50), { message: /no whole answer to "x" within 50 ms/ })
 })
 
-t.test('nobody there', async (t) => {
+t.test('nothing listens', async (t) => {
   await t.rejects(sendCommand('/nonexistent/socket', 'x', 5000), { message: /ENOENT/ })
 })
 
@@ -60,7 +60,7 @@ t.test('two lines are never one command', async (t) => {
   await t.rejects(sendCommand('/nonexistent/socket', 'x\nshutdown', 5000), { message: /one line/ })
 })
 
-t.test('a payload goes with its command, ends at an empty line, and is in no error', async (t) => {
+t.test('a payload is sent with its command, ends at an empty line, and is in no error', async (t) => {
   const path = await socketThat(t, (socket, request) => socket.end(`${JSON.stringify(request)}\n`))
   t.equal(await sendCommand(path, 'set x', 5000, 'a\n\nb\n'), JSON.stringify('set x <<\na\nb\n\n'))
   const silent = await socketThat(t, (socket) => socket.end())
@@ -69,7 +69,7 @@ t.test('a payload goes with its command, ends at an empty line, and is in no err
   }
 })
 
-t.test('what the buffer of HAProxy cannot hold is not sent: version 2.6 dies of it', async (t) => {
+t.test("commands beyond HAProxy's buffer are not sent: they crash version 2.6", async (t) => {
   const sent = sendCommand('/nonexistent/socket', 'set x', 5000, 'x\n'.repeat(9000))
   await t.rejects(sent, { message: /"set x" is too long/ })
 })

@@ -24,14 +24,14 @@ t.test('a file is replaced as a whole, with its mode', async (t) => {
   t.strictSame(readdirSync(join(folder, 'a')), ['b'])
 })
 
-t.test('what a crash left behind is no obstacle', async (t) => {
+t.test('remains of a crash are no obstacle', async (t) => {
   writeFileSync(join(folder, 'c.new'), 'half')
   await replaceFileDurably(join(folder, 'c'), 'whole', 0o600)
   t.equal(await readText(join(folder, 'c')), 'whole')
   t.equal(await readText(join(folder, 'c.new')), undefined)
 })
 
-t.test('what a crash left behind goes also where the file is as wanted', async (t) => {
+t.test('remains of a crash are deleted also where the file is as wanted', async (t) => {
   writeFileSync(join(folder, 'c.new'), 'a secret')
   await replaceFileDurably(join(folder, 'c'), 'whole', 0o600)
   t.equal(await readText(join(folder, 'c.new')), undefined)
@@ -69,14 +69,14 @@ t.test('a rename moves', async (t) => {
   t.equal(await readText(join(folder, 'from')), undefined)
 })
 
-t.test('the files of a folder are listed, and nothing of one that is not there', async (t) => {
+t.test('the files of a folder are listed, and none for a missing one', async (t) => {
   mkdirSync(join(folder, 'list', 'below'), { recursive: true })
   for (const name of ['b', 'a']) writeFileSync(join(folder, 'list', name), name)
   t.strictSame(await fileNames(join(folder, 'list')), ['a', 'b'])
   t.strictSame(await fileNames(join(folder, 'none')), [])
 })
 
-t.test('a folder that is made is for its owner, unless everybody may run what is in it', async (t) => {
+t.test('a new folder is for its owner, unless its content is executable for every user', async (t) => {
   const place = join(folder, 'made')
   const modeOf = (name: string) => statSync(join(place, name)).mode & 0o777
   await replaceFileDurably(join(place, 'keys', 'a'), 'x', 0o600)
@@ -85,5 +85,5 @@ t.test('a folder that is made is for its owner, unless everybody may run what is
   t.strictSame(['keys', 'texts', 'programs'].map(modeOf), [0o700, 0o700, 0o755])
   chmodSync(join(place, 'keys'), 0o711)
   await replaceFileDurably(join(place, 'keys', 'b'), 'x', 0o755)
-  t.equal(modeOf('keys'), 0o711, 'one that is there is left as it is')
+  t.equal(modeOf('keys'), 0o711, 'an existing one is left as it is')
 })

@@ -25,7 +25,7 @@ export function haproxyFixture(t: Test, surroundings?: () => HaproxySurroundings
   })
   const apply = (running: ConfigView | undefined, desired: ConfigView, atLeast: PlanOptions['atLeast'] = 'runtime') =>
     executePlan(host, driver.plan(running, desired, { atLeast }))
-  /** As the apply engine does it: what the running HAProxy refuses is done by a reload. */
+  /** Like the apply engine: changes that the running HAProxy refuses are made by a reload. */
   const applyLikeTheEngine = async (running: ConfigView, desired: ConfigView): Promise<PlanResult> => {
     const result = await apply(running, desired)
     return !result.ok && result.kind === 'socket' ? apply(undefined, desired, 'reload') : result

@@ -9,7 +9,7 @@ const nobody = (): never => {
   throw new Error('it is of whoever it was')
 }
 
-t.test('bytes that are no text, and what a program needs to be run, come back', async (test) => {
+t.test('bytes that are no text, and the mode of a program, are restored', async (test) => {
   const path = join(temporaryFolder(test), 'program')
   const bytes = Buffer.from('sysLocation Z\xfcrich\n', 'latin1')
   await replaceFileDurably(path, bytes, 0o755)
@@ -22,7 +22,7 @@ t.test('bytes that are no text, and what a program needs to be run, come back', 
   }
 })
 
-t.test('a link comes back as a link, and what it leads to is left alone', async (test) => {
+t.test('a link is restored as a link, and its target is left alone', async (test) => {
   const folder = temporaryFolder(test)
   const [path, target] = [join(folder, 'chrony.conf'), join(folder, 'elsewhere')]
   writeFileSync(target, 'pool a\n')

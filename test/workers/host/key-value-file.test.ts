@@ -4,7 +4,7 @@ import t from 'tap'
 import { KeyValueFile, KeyValueMemory } from '../../../workers/host/key-value-file.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('values are kept, forgotten, and seen by who opens the file later', async (test) => {
+t.test('values are stored, deleted, and visible to a later reader', async (test) => {
   const path = join(temporaryFolder(test, 'values'), 'new', 'values.json')
   for (const values of [new KeyValueFile(path), new KeyValueMemory()]) {
     test.equal(await values.get('a'), undefined)
@@ -15,11 +15,11 @@ t.test('values are kept, forgotten, and seen by who opens the file later', async
     test.equal(await values.get('a'), undefined)
   }
   test.equal(await new KeyValueFile(path).get('b'), 'x "y"\n')
-  test.equal(statSync(path).mode & 0o777, 0o600, 'for nobody else')
+  test.equal(statSync(path).mode & 0o777, 0o600, 'for no other user')
   test.match(readFileSync(path, 'utf8'), /\n$/)
 })
 
-t.test('what is set and taken back leaves the same bytes, or no file', async (test) => {
+t.test('a value that is set and removed leaves the same bytes, or no file', async (test) => {
   const path = join(temporaryFolder(test, 'values'), 'values.json')
   const values = new KeyValueFile(path)
   await values.set('b', '1')

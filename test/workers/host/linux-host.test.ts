@@ -32,13 +32,13 @@ t.test('programs', async (t) => {
   })
   const { output: environment } = await host.run(['env'], 5000)
   t.match(environment, /^LC_ALL=C\nPATH=/)
-  t.notMatch(environment, /^(HOME|USER|SHELL|TERM)=/m, 'nothing of ours, which may hold secrets')
+  t.notMatch(environment, /^(HOME|USER|SHELL|TERM)=/m, 'nothing of our environment, which may hold secrets')
   const capped = await host.run(['head', '-c', '200000', '/dev/zero'], 5000)
   t.match(capped.output, /\(134464 more bytes\)$/)
   t.notOk(existsSync(join(folder, 'nothing')))
 })
 
-t.test('a machine without a descriptor left is a failure of the program, and no end of this one', async (t) => {
+t.test('without a free descriptor the program fails, and this process continues', async (t) => {
   const script = `
     const { openSync } = await import('node:fs')
     const { runProgram } = await import('./workers/host/linux-host.ts')
@@ -74,7 +74,7 @@ t.test('a configuration file that cannot be written is a failure of the file, no
 
 t.test('a deadline ends a program and its children', async (t) => {
   const { host } = haproxyFixture(t)
-  // A slow machine may need longer than the first deadlines until the program has said something.
+  // A slow machine may need longer than the first deadlines until the program has printed something.
   let result = { exitCode: 0, output: '' }
   let deadline_ms = 300
   for (; !/^\d/.test(result.output) && deadline_ms < 60_000; deadline_ms *= 3)
@@ -82,7 +82,7 @@ t.test('a deadline ends a program and its children', async (t) => {
   t.match(result, { exitCode: 124, output: /^\d+\nsh did not end within \d+ ms and was killed$/ })
   const child = Number.parseInt(result.output, 10)
   const isGone = () => {
-    // A killed child of a killed parent is a zombie until init takes it; it runs no more.
+    // A killed child of a killed parent is a zombie until init reaps it; it no longer runs.
     const state = existsSync(`/proc/${child}/stat`) ? /\) (\w)/.exec(readStat(child))?.[1] : undefined
     return state === undefined || state === 'Z'
   }
@@ -90,7 +90,7 @@ t.test('a deadline ends a program and its children', async (t) => {
   t.pass('the child is gone')
 })
 
-t.test('files have the mode that was asked for and leave nothing beside them', async (t) => {
+t.test('files have the requested mode and leave nothing beside them', async (t) => {
   const { host, folder } = haproxyFixture(t)
   await host.replaceFile(join(folder, 'a'), 'x', 0o644)
   await host.replaceFile(join(folder, 'a'), 'y', 0o600)

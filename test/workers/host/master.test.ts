@@ -53,7 +53,7 @@ t.test('2.6: the same worker and a failure mean failure, with the log', async (t
   t.strictSame(await reloadThroughMaster(path, 5000, log), { exitCode: 1, output: '[ALERT] cannot bind' })
 })
 
-t.test('3.x says itself how it went', async (t) => {
+t.test('3.x reports the result itself', async (t) => {
   t.match(await reloadThroughMaster(await masterThat(t, 'Success=1\n--\nfine\n'), 5000, log), { exitCode: 0 })
   const failed = await masterThat(t, 'Success=0\n--\n[ALERT] no\n')
   t.match(await reloadThroughMaster(failed, 5000, log), { exitCode: 1, output: /\[ALERT\] no/ })

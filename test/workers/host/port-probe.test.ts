@@ -9,16 +9,16 @@ t.test('a port is free or there is a reason', async (t) => {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   t.equal(await portProblem('127.0.0.1', port), 'Address already in use')
-  t.equal(await portProblem('0.0.0.0', port), 'Address already in use', 'a wildcard meets every address')
+  t.equal(await portProblem('0.0.0.0', port), 'Address already in use', 'a wildcard conflicts with every address')
   t.equal(await portProblem('::', port), undefined, 'of its own family')
   server.close()
   await once(server, 'close')
   t.equal(await portProblem('127.0.0.1', port), undefined)
-  t.equal(await portProblem('127.0.0.1', port), undefined, 'trying leaves nothing behind')
+  t.equal(await portProblem('127.0.0.1', port), undefined, 'a trial leaves nothing behind')
   t.equal(await portProblem('192.0.2.77', port), 'Cannot assign requested address')
 })
 
-t.test('units that listen are read from what ss tells', async (t) => {
+t.test('listening units are read from the output of ss', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -36,7 +36,7 @@ t.test('units that listen are read from what ss tells', async (t) => {
   t.equal(told(), '')
 })
 
-t.test('what keeps others from an address', async (t) => {
+t.test('conflicts of addresses', async (t) => {
   const line = (local: string, unit: string) => `LISTEN 0      2000   ${local}   0.0.0.0:* cgroup:${unit} \n`
   const haproxy = (local: string) => line(local, '/system.slice/haproxy.service')
   const units = (output: string, ip: string) => unitsInTheWay(readListeners(output), ip, 80)

@@ -23,12 +23,12 @@ t.test('processes are found by their words, with their parents', async (t) => {
     findProcesses((words) => words.includes(randomUUID())),
     [],
   )
-  t.same(commandLine(2 ** 22 + 1), [], 'one that has ended has no words')
+  t.same(commandLine(2 ** 22 + 1), [], 'an ended one has no words')
 })
 
 const obstacle = process.getuid?.() === 0 ? false : 'needs root for a root of its own'
 
-t.test('who has another root is none of ours: there the same path is another file', { skip: obstacle }, async (t) => {
+t.test('a process with another root is not ours: there the path is another file', { skip: obstacle }, async (t) => {
   const word = randomUUID()
   const root = [
     'mount -t tmpfs none /mnt && cd /mnt && mkdir usr && mount --bind /usr usr',
@@ -37,7 +37,7 @@ t.test('who has another root is none of ours: there the same path is another fil
   ]
   const other = spawn('unshare', ['-m', 'sh', '-ec', root.join('\n'), word], { stdio: 'ignore' })
   t.teardown(() => other.kill('SIGKILL'))
-  // While a program takes the place of another, the kernel shows no words at all.
+  // During an exec the kernel shows no words at all.
   const isIn = () => {
     const [program, ...words] = commandLine(other.pid ?? 0)
     return program === 'sh' && words.includes('sleep 600; :') && words.includes(word)
@@ -50,7 +50,7 @@ t.test('who has another root is none of ours: there the same path is another fil
   )
 })
 
-/** A program that never waits for the child that it has started: it says its pid, and keeps it as a zombie. */
+/** A program that never waits for its child: prints its pid, and keeps it as a zombie. */
 const PARENT = `
 import os, time
 pid = os.fork()
@@ -58,7 +58,7 @@ if pid == 0: os.execvp('sleep', ['sleep', '600'])
 print(pid, flush=True)
 time.sleep(600)`
 
-t.test('a process has ended when its files are closed, whether or not its parent has seen it', async (t) => {
+t.test('a process has ended when its files are closed, whether or not its parent has noticed', async (t) => {
   const parent = spawn('python3', ['-c', PARENT], { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => parent.kill('SIGKILL'))
   const [text] = await once(parent.stdout, 'data')
@@ -70,10 +70,10 @@ t.test('a process has ended when its files are closed, whether or not its parent
   process.kill(pid, 'SIGKILL')
   t.ok(await areGone([pid], found, 60_000))
   t.match(readFileSync(`/proc/${pid}/stat`, 'utf8'), ') Z ', 'a zombie holds nothing')
-  t.notOk(isEnding(2 ** 22 + 1), 'nor does one that is not there')
+  t.notOk(isEnding(2 ** 22 + 1), 'nor does a missing one')
 })
 
-/** A program whose first thread has ended, and the second one goes on. */
+/** A program whose first thread has ended, while the second one continues. */
 const THREADS = `
 import ctypes, threading, time
 threading.Thread(target=time.sleep, args=(600,)).start()

@@ -4,12 +4,12 @@ import { findProgram, notInstalled, PROGRAM_FOLDERS } from '../../../workers/hos
 t.test('programs are found in the system folders', async (t) => {
   const shell = await findProgram('sh')
   t.ok(PROGRAM_FOLDERS.some((folder) => shell === `${folder}/sh`))
-  t.equal(await findProgram(shell ?? ''), shell, 'or where their path says')
+  t.equal(await findProgram(shell ?? ''), shell, 'or at their path')
   t.equal(await findProgram('no-such-program'), undefined)
-  t.equal(await findProgram('/etc/passwd'), undefined, 'what cannot be run is no program')
+  t.equal(await findProgram('/etc/passwd'), undefined, 'a file that cannot be executed is no program')
 })
 
-t.test('what to do about a missing program', (t) => {
+t.test('the remedy for a missing program', (t) => {
   t.strictSame(notInstalled('/usr/sbin/haproxy'), {
     exitCode: 127,
     output: 'haproxy is not installed: run "apt-get install haproxy" as root',

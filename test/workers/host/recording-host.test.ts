@@ -4,7 +4,7 @@ import { conforms } from './conformance.ts'
 
 t.test('a host that only records conforms', async (t) => conforms(t, new RecordingHost()))
 
-t.test('everything is remembered once', async (t) => {
+t.test('everything is recorded once', async (t) => {
   const host = new RecordingHost()
   await host.replaceFile('/a', 'x', 0o600)
   await host.run(['reboot'])
@@ -17,7 +17,7 @@ t.test('everything is remembered once', async (t) => {
   t.strictSame(host.takeJournal(), [])
 })
 
-t.test('answers come from where the options say', async (t) => {
+t.test('answers come from the options', async (t) => {
   const host = new RecordingHost({
     base: { readFile: async (path) => (path === '/real' ? 'real' : undefined), unitState: async () => 'running' },
     answerRun: ([program]) => ({ exitCode: 3, output: String(program) }),
@@ -25,13 +25,13 @@ t.test('answers come from where the options say', async (t) => {
   })
   t.equal(await host.readFile('/real'), 'real')
   await host.removeFile('/real')
-  t.equal(await host.readFile('/real'), undefined, 'what was recorded hides the real file')
+  t.equal(await host.readFile('/real'), undefined, 'a recorded file hides the real one')
   t.equal(await host.unitState('layer7proxy'), 'running')
   t.strictSame(await host.run(['x']), { exitCode: 3, output: 'x' })
   t.equal(await host.socket('/s', 'y'), '/s y')
 })
 
-t.test('a setting that this machine does not have is written down all the same', async (t) => {
+t.test('a setting that this machine lacks is recorded all the same', async (t) => {
   const host = new RecordingHost({
     base: {
       readFile: async () => undefined,

@@ -5,7 +5,7 @@ import { etcdFile } from '../../../src/drivers/etcd-file.ts'
 import { LinuxHost } from '../../../workers/host/linux-host.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-/** A program in the place of etcd, which the system tests of clusters run. If it is not new, it has a log already. */
+/** A program in place of etcd, which the system tests of clusters run. If it is not new, it has a log already. */
 function fixture(test: Test, script: string, { isNew = false } = {}) {
   const folder = join(temporaryFolder(test, 'state'), 'cluster')
   mkdirSync(isNew ? folder : join(folder, 'etcd/member/wal'), { recursive: true })
@@ -34,7 +34,7 @@ t.test('it is started with its arguments, once, and stopped', async (t) => {
   t.equal(await host.unitState('etcd'), 'stopped')
 })
 
-t.test('it collects its memory as its unit has it', async (t) => {
+t.test('it collects its memory as in its unit', async (t) => {
   const { folder, perform, withArguments } = fixture(t, 'echo "GOGC=$GOGC" > "$0.said"; while :; do sleep 1; done')
   withArguments()
   await perform('start')
@@ -43,26 +43,26 @@ t.test('it collects its memory as its unit has it', async (t) => {
   t.match(unit, `\nEnvironment=${said}\n`)
 })
 
-t.test('what does not start says why', async (t) => {
+t.test('a failed start has its reason', async (t) => {
   const { perform, withArguments } = fixture(t, 'echo "the port is taken" >&2; exit 3')
   withArguments()
   t.match(await perform('start'), { exitCode: 1, output: /exit code 3[^]*the port is taken/ })
 })
 
-t.test('a new member that ends later than others have settled says why as well', async (t) => {
+t.test('a new member that ends after others have settled has its reason as well', async (t) => {
   const { perform, withArguments } = fixture(t, 'sleep 0.6; echo "the disk is full" >&2; exit 2', { isNew: true })
   withArguments()
   t.match(await perform('start'), { exitCode: 1, output: /exit code 2[^]*the disk is full/ })
 })
 
-t.test('a new member runs when its log is there', async (t) => {
+t.test('a new member runs when its log exists', async (t) => {
   const script = 'mkdir -p "${0%/*}/etcd/member/wal"; while :; do sleep 1; done'
   const { perform, withArguments } = fixture(t, script, { isNew: true })
   withArguments()
   t.same(await perform('start'), { exitCode: 0, output: '' })
 })
 
-t.test('of a log of etcd that is the last error, without its trace', async (t) => {
+t.test("of etcd's log that is the last error, without its trace", async (t) => {
   const logged = [
     '{"level":"error","msg":"an earlier one","error":"no matter"}',
     '{"level":"panic","msg":"failed to create WAL","error":"no space left on device","stacktrace":"wal.go:1"}',

@@ -12,7 +12,7 @@ import { hang } from '../../fixtures/hang.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 import { haproxyFixture } from './haproxy-fixture.ts'
 
-t.test('a program that is not installed is named, with the command that helps', async (t) => {
+t.test('a program that is not installed is named, with the command that installs it', async (t) => {
   const { folder, settings } = haproxyFixture(t)
   if (settings.layer7proxy.mode !== 'supervised') throw new Error('the fixture supervises')
   const never = async () => {
@@ -26,7 +26,7 @@ t.test('a program that is not installed is named, with the command that helps', 
   })
 })
 
-t.test('a configuration that cannot start says why', async (t) => {
+t.test('a configuration that cannot start gives the reason', async (t) => {
   const { apply, host, folder } = haproxyFixture(t)
   const l7Frontends = [frontend('f', null, { ip: '192.0.2.77', ports: String(await freePort()) })]
   t.match(await apply(undefined, viewOf({ l7Frontends })), {
@@ -50,7 +50,7 @@ t.test('a HAProxy that died is a failure until it is started or stopped', async 
   await runs(t, host, 'a reload starts it')
 })
 
-t.test('the pid of a stranger is never touched', async (t) => {
+t.test('the process of another program is never touched', async (t) => {
   const { host, folder } = haproxyFixture(t)
   writeFileSync(join(folder, 'haproxy.pid'), `${process.pid}\n`)
   t.match(await host.unit('layer7proxy', 'stop', 1000), { exitCode: 0 })
@@ -58,7 +58,7 @@ t.test('the pid of a stranger is never touched', async (t) => {
   t.notOk(existsSync(join(folder, 'haproxy.pid')))
 })
 
-t.test('another host on the same folder adopts what runs, one on another folder does not', async (t) => {
+t.test('another host on the same folder adopts the running one, one on another folder does not', async (t) => {
   const { apply, host, settings, folder } = haproxyFixture(t)
   await apply(undefined, viewOf({}))
   const pid = readFileSync(join(folder, 'haproxy.pid'), 'utf8')
@@ -70,17 +70,17 @@ t.test('another host on the same folder adopts what runs, one on another folder 
   await runs(t, host)
 })
 
-/** A look waits for an answer for a second or two; on a slow machine the next one may have it. */
+/** A look waits for an answer for a second or two; on a slow machine the next one may get it. */
 async function runs(t: Test, host: LinuxHost, what = 'it serves') {
   let state = await host.unitState('layer7proxy')
   for (let looks = 0; state === 'silent' && looks < 30; looks++) state = await host.unitState('layer7proxy')
   t.equal(state, 'running', what)
 }
 
-/** Master and worker of the HAProxy of this folder, from the kernel. */
+/** Master and worker of this folder's HAProxy, from the kernel. */
 const ours = (folder: string) => findProcesses((words) => words.includes(join(folder, 'haproxy.cfg')))
 
-t.test('whatever is gone of its files, there is one HAProxy and it can be reloaded', async (t) => {
+t.test('whichever of its files are missing, there is one HAProxy and it can be reloaded', async (t) => {
   const { apply, host, folder, paths } = haproxyFixture(t)
   const losses: Readonly<Record<string, () => void>> = {
     'the master socket': () => rmSync(paths.masterSocket),
@@ -110,7 +110,7 @@ t.test('whatever is gone of its files, there is one HAProxy and it can be reload
   }
 })
 
-t.test('one with a worker that hangs is silent; a reload replaces the worker and says so', async (t) => {
+t.test('one with a hanging worker is silent; a reload replaces the worker and says so', async (t) => {
   const { apply, host, ask } = haproxyFixture(t)
   await apply(undefined, viewOf({}))
   const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
@@ -122,7 +122,7 @@ t.test('one with a worker that hangs is silent; a reload replaces the worker and
   await runs(t, host)
 })
 
-t.test('who has taken all places at the master keeps nobody from a reload', async (t) => {
+t.test('a client that has taken all places at the master blocks no reload', async (t) => {
   const { apply, host, ask, paths } = haproxyFixture(t)
   await apply(undefined, viewOf({}))
   const worker = Number((await ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1])
@@ -135,7 +135,7 @@ t.test('who has taken all places at the master keeps nobody from a reload', asyn
   await runs(t, host)
 })
 
-t.test('a stop ends what hangs, and a master that hangs as well is replaced by a reload', async (t) => {
+t.test('a stop ends a hanging worker, and a hanging master is replaced by a reload', async (t) => {
   const { apply, host, folder } = haproxyFixture(t)
   await apply(undefined, viewOf({}))
   const hangAll = async () => {

@@ -22,7 +22,7 @@ t.test('a reload of a stopped unit starts it', async (test) => {
   ])
 })
 
-t.test('a start that is not waited for is only asked for; a restart is waited for all the same', async (test) => {
+t.test('a start without a wait is only requested; a restart is waited for all the same', async (test) => {
   const { made, ran } = service({}, { waitsForStart: false })
   for (const verb of ['start', 'restart', 'stop'] as const) await made.perform(verb, 1000)
   test.same(ran, [
@@ -32,7 +32,7 @@ t.test('a start that is not waited for is only asked for; a restart is waited fo
   ])
 })
 
-t.test('a failure brings what the unit said', async (test) => {
+t.test("a failure has the unit's output", async (test) => {
   const { made } = service({
     restart: { exitCode: 1, output: 'Job failed.' },
     journalctl: { exitCode: 0, output: 'Fatal error : Invalid directive' },

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { RunResult } from '../../../src/drivers/host.ts'
 import { SystemdUnit } from '../../../workers/host/systemd-unit.ts'
 
-/** A machine whose systemctl answers `show` with `state` and fails all else when `fails`. */
+/** A machine whose systemctl answers `show` with `state` and fails all other commands with `fails`. */
 function unitOn(state: string, fails = false) {
   const calls: string[] = []
   const run = async (argv: readonly string[]): Promise<RunResult> => {
@@ -38,7 +38,7 @@ t.test('verbs', async (t) => {
   }
 })
 
-t.test('one that was told to open the socket and does not answer there is silent, and killed', async (t) => {
+t.test('a unit that should open the socket and does not answer there is silent, and killed', async (t) => {
   const master = spawn('sh', ['-c', 'sleep 600; :', 'haproxy', '/nonexistent/master.sock,mode,600'], {
     stdio: 'ignore',
   })
@@ -65,7 +65,7 @@ t.test('a reload of a stopped unit starts it, that of a running one asks its mas
   t.match(await unitOn(RUNNING).unit.perform('reload', 1000), { exitCode: 1, output: /no HAProxy master answers/ })
 })
 
-t.test('a failure comes with the journal', async (t) => {
+t.test('a failure has the journal', async (t) => {
   const { unit, calls } = unitOn(RUNNING, true)
   t.strictSame(await unit.perform('restart', 1000), { exitCode: 1, output: 'Job failed\nfrom the journal' })
   t.match(calls.at(-1), /^journalctl --unit haproxy\.service --since --output=cat/)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Forwarder, type ServerState } from '../../../workers/logs/forwarder.ts'
 
-/** A server that keeps what it is sent. */
+/** A server that keeps the data that it receives. */
 async function listening(test: Test, port = 0) {
   const sockets = new Set<Socket>()
   let text = ''
@@ -37,7 +37,7 @@ function forwarder(test: Test, unforwarded = 0, bytesMax?: number) {
   return { forward, states, stop }
 }
 
-t.test('what was added before there is a server goes in its order', async (test) => {
+t.test('lines added before the server is reachable are sent in order', async (test) => {
   const { address, received } = await listening(test)
   const { forward, states } = forwarder(test, 7)
   forward.add(['a', 'b'])
@@ -50,7 +50,7 @@ t.test('what was added before there is a server goes in its order', async (test)
   test.strictSame([forward.waiting, forward.losses, states], [0, { unforwarded: 7, uncertain: 0 }, []])
 })
 
-t.test('more than there is room for is counted, and what waited is sent when the server is there', async (test) => {
+t.test('lines beyond the limit are counted, and waiting ones are sent when the server is reachable', async (test) => {
   const first = await listening(test)
   first.close()
   const { forward, states } = forwarder(test, 0, 10)
@@ -66,7 +66,7 @@ t.test('more than there is room for is counted, and what waited is sent when the
   test.strictSame(forward.losses, { unforwarded: 1, uncertain: 0 })
 })
 
-t.test('what was sent right before the end is uncertain, and not sent again', async (test) => {
+t.test('lines sent right before the end are uncertain, and not sent again', async (test) => {
   const { address, received, sockets } = await listening(test)
   const { forward, states } = forwarder(test)
   forward.direct(address)
@@ -77,10 +77,10 @@ t.test('what was sent right before the end is uncertain, and not sent again', as
   test.strictSame([forward.waiting, forward.losses], [0, { unforwarded: 0, uncertain: 3 }])
   forward.add(['d'])
   await received('abcd')
-  test.strictSame(states, [], 'it was there again at once')
+  test.strictSame(states, [], 'it was back at once')
 })
 
-t.test('another server gets what waits; without one it is lost', async (test) => {
+t.test('another server gets the waiting lines; without one they are lost', async (test) => {
   const { address, received } = await listening(test)
   const other = await listening(test)
   const { forward } = forwarder(test)
@@ -98,7 +98,7 @@ t.test('another server gets what waits; without one it is lost', async (test) =>
   test.equal(forward.waiting, 0)
 })
 
-t.test('it ends when what waits is sent, or cannot be', async (test) => {
+t.test('it ends when the waiting lines are sent, or cannot be', async (test) => {
   const { address, received } = await listening(test)
   const { forward, stop } = forwarder(test)
   forward.direct(address)

@@ -44,10 +44,10 @@ t.test('without a HAProxy it waits for one', async (test) => {
   await lines.look()
   await lines.look()
   lines.close()
-  test.pass('and says nothing')
+  test.pass('and stays silent')
 })
 
-t.test('a worker that hangs keeps nobody from being listened to', async (test) => {
+t.test('a hanging worker does not stop others from being read', async (test) => {
   const folder = test.testdir()
   const [masterSocket, statsSocket] = [join(folder, 'm'), join(folder, 's')]
   const worker = 4_194_300

@@ -9,7 +9,7 @@ t.test('a line is a number and a row', async (test) => {
   test.strictSame(rowOf(words), logRow(expected))
 })
 
-t.test('its first word says where it goes', async (test) => {
+t.test('its first word names its target', async (test) => {
   const of = (mark: string) => {
     const words = logLine(12, '/')
       .replace(/^fulcrum1/, mark)
@@ -22,14 +22,14 @@ t.test('its first word says where it goes', async (test) => {
   test.equal(of('fulcrum12,syslog,combined')[0], undefined)
 })
 
-t.test('what was never chosen or read is empty', async (test) => {
+t.test('unset and unread values are empty', async (test) => {
   const line =
     'fulcrum1 4711 0 shop 1800000000 250 0 -1 -1 -1 -1 -1 0 shop <NOSRV> 192.0.2.7 40000 400 0 0 PR-- <BADREQ> <BADREQ> - -'
   const nothing = { backend: '', server: '', method: '', version: '', host: '', path: '', headers: '{}' }
   test.match(rowOf(line.split(' ')), { ...nothing, at_ms: 1_800_000_000_250, status: 400, connect_ms: -1 })
 })
 
-t.test('other lines are none of ours, and one that is cut off is unreadable', async (test) => {
+t.test('other lines are not ours, and a truncated one is unreadable', async (test) => {
   for (const line of ['', '3 events dropped', 'Proxy shop stopped', 'fulcrum1 x 1 shop', 'fulcrum1 1'])
     test.equal(numberOf(line.split(' ')), undefined, line)
   const words = logLine(1, '/').split(' ')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isSecretName, maskHeader, maskParameters } from '../../../workers/logs/masking.ts'
 
-t.test('names of secrets, however they are written', async (test) => {
+t.test('names of secrets, in any spelling', async (test) => {
   for (const name of [
     'token',
     'access_token',
@@ -21,7 +21,7 @@ t.test('names of secrets, however they are written', async (test) => {
     test.notOk(isSecretName(name), name)
 })
 
-t.test('values of parameters are masked wherever they stand', async (test) => {
+t.test('values of parameters are masked at any place', async (test) => {
   test.equal(maskParameters('/a?x=1&token=s&y=2'), '/a?x=1&token=**&y=2')
   test.equal(maskParameters('/a;jsessionid=s/b?x=1'), '/a;jsessionid=**')
   test.equal(maskParameters('/a?token=a=b?c'), '/a?token=**')

@@ -6,16 +6,16 @@ const taker =
   (number: number, pid = 1, now_ms = 0) =>
     numbering.take({ pid, frontend: 'f', number }, now_ms)
 
-t.test('what does not come for a second is lost; what comes late is not', async (test) => {
+t.test('a number that is missing for a second is lost; a late one is not', async (test) => {
   const numbering = new Numbering()
   const take = taker(numbering)
   for (const number of [0, 1, 4, 3]) test.equal(take(number), true)
   test.equal(numbering.lost(999), 0)
-  test.equal(numbering.lost(1_000), 1, 'two did not come')
-  test.equal(numbering.lost(2_000), 0, 'and is told once')
+  test.equal(numbering.lost(1_000), 1, 'two are missing')
+  test.equal(numbering.lost(2_000), 0, 'and are reported once')
 })
 
-t.test('a number that is given twice stands for the one that is left out', async (test) => {
+t.test('a repeated number replaces the omitted one', async (test) => {
   const numbering = new Numbering()
   const take = taker(numbering)
   for (const number of [0, 1, 1, 3]) test.equal(take(number), true)
@@ -24,7 +24,7 @@ t.test('a number that is given twice stands for the one that is left out', async
   test.equal(numbering.lost(4_000), 0)
 })
 
-t.test('lines that come again are taken once', async (test) => {
+t.test('repeated lines are accepted once', async (test) => {
   const numbering = new Numbering()
   const take = taker(numbering)
   for (const number of [0, 1, 2]) take(number)
@@ -38,16 +38,16 @@ t.test('lines that come again are taken once', async (test) => {
     [3, 4, 5].map((number) => restarted(number)),
     [false, false, true],
   )
-  test.equal(restarted(0, 2), true, 'another process has its own')
+  test.equal(restarted(0, 2), true, 'another process has its own numbers')
 })
 
-t.test('a line that was late when it ended is taken by the next run, or counted', async (test) => {
+t.test('a line that was late at the end is accepted by the next run, or counted', async (test) => {
   const numbering = new Numbering()
   const take = taker(numbering)
   for (const number of [0, 2, 4]) take(number)
   const kept = JSON.parse(JSON.stringify({ seen: numbering.seen, holes: numbering.holes }))
   const next = new Numbering(kept.seen, kept.holes, 5_000)
-  // The process gives all that it has once more, the late one among them.
+  // The process sends everything once more, the late one included.
   test.strictSame(
     [0, 1, 2, 4, 5].map((number) => taker(next)(number)),
     [false, true, false, false, true],
@@ -57,7 +57,7 @@ t.test('a line that was late when it ended is taken by the next run, or counted'
   test.strictSame([next.seen, next.holes], [{ '1 f': 6 }, {}])
 })
 
-t.test('a large gap is a loss at once, and so is what a process that ended owes', async (test) => {
+t.test('a large gap is a loss at once, and so are missing lines of an ended process', async (test) => {
   const numbering = new Numbering()
   const take = taker(numbering)
   take(50_000)

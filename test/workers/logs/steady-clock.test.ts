@@ -2,7 +2,7 @@ import t from 'tap'
 import { STEADY_MS, SteadyClock } from '../../../workers/logs/steady-clock.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-/** A clock that somebody sets. */
+/** A clock that can be set. */
 function settable() {
   const clock = manualClock()
   let offset_ms = 0
@@ -13,17 +13,17 @@ function settable() {
   }
 }
 
-t.test('it is believed when it has run evenly for half a day', async (test) => {
+t.test('it is trusted when it has run evenly for half a day', async (test) => {
   const clock = settable()
   const steady = new SteadyClock(clock)
-  test.equal(steady.now_ms(), undefined, 'a start knows nothing of it')
+  test.equal(steady.now_ms(), undefined, 'at a start nothing is known of it')
   clock.advance(STEADY_MS - 1)
   test.equal(steady.now_ms(), undefined)
   clock.advance(1)
   test.equal(steady.now_ms(), clock.now_ms())
 })
 
-t.test('corrections of its pace and steps back make no doubt, a step ahead does', async (test) => {
+t.test('slewing and steps back raise no doubt, a step ahead does', async (test) => {
   const clock = settable()
   const steady = new SteadyClock(clock)
   clock.advance(STEADY_MS)

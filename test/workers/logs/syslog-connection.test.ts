@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { SyslogConnection, type SyslogAddress, type Chunk } from '../../../workers/logs/syslog-connection.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
-/** What comes of a connection: whether it was ready, and how it ended. */
+/** The result of a connection: whether it was ready, and how it ended. */
 function connection(address: SyslogAddress, chunks: Chunk[] = []) {
   let isReady = false
   let opened: SyslogConnection | undefined
@@ -27,7 +27,7 @@ const portOf = async (server: ReturnType<typeof createServer>, test: Test): Prom
   return (server.address() as AddressInfo).port
 }
 
-t.test('a server that takes the connection and ends it at once is given nothing', async (test) => {
+t.test('a server that accepts the connection and ends it at once gets nothing', async (test) => {
   const port = await portOf(
     createServer((socket) => socket.destroy()),
     test,
@@ -38,14 +38,14 @@ t.test('a server that takes the connection and ends it at once is given nothing'
   test.equal(chunks.length, 1)
 })
 
-t.test('certificates that cannot be read end it as well', async (test) => {
+t.test('unreadable certificates end it as well', async (test) => {
   const own = { cert: 'nothing', key: 'nothing' }
   const { ended, close } = connection({ host: '127.0.0.1', port: 1, tls: { ca: undefined, own } })
   test.match(await ended, [/./, 0, false])
   await close()
 })
 
-t.test('TLS before 1.2 is no TLS', async (test) => {
+t.test('TLS before 1.2 is refused', async (test) => {
   const { cert, key } = certificateMaker(test).pair({ name: 'localhost', isCa: true })
   const server = createTls({ cert, key, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' })
   const port = await portOf(server, test)
@@ -53,7 +53,7 @@ t.test('TLS before 1.2 is no TLS', async (test) => {
   test.match(await ended, [/protocol|version/, 0, false])
 })
 
-t.test('what was handed over before it is closed arrives, and what comes later is not taken', async (test) => {
+t.test('data handed over before the close arrive, and later ones are not accepted', async (test) => {
   let text = ''
   const server = createServer((socket) => socket.on('data', (bytes) => (text += bytes.toString())))
   const port = await portOf(server, test)
@@ -72,7 +72,7 @@ t.test('what was handed over before it is closed arrives, and what comes later i
   await closed
 })
 
-t.test('when the server has stopped to read, all that buffers may hold is uncertain', async (test) => {
+t.test('when the server has stopped reading, everything that fits into buffers is uncertain', async (test) => {
   let stopped: Socket | undefined
   const server = createServer({ pauseOnConnect: true }, (socket) => (stopped = socket))
   const port = await portOf(server, test)
@@ -88,5 +88,5 @@ t.test('when the server has stopped to read, all that buffers may hold is uncert
   stopped?.resetAndDestroy()
   const [reason, uncertain, isReady] = await ended
   test.match([reason, isReady], [/ECONNRESET|EPIPE/, true])
-  test.equal(uncertain, 10 * Math.min(64 - left, 17), 'none of it was read, two seconds ago as well')
+  test.equal(uncertain, 10 * Math.min(64 - left, 17), 'none of it was read, not two seconds ago either')
 })

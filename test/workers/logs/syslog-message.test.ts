@@ -31,7 +31,7 @@ t.test('structured is the line of a search', async (test) => {
   })
 })
 
-t.test('combined is the line of Apache', async (test) => {
+t.test("combined is Apache's line", async (test) => {
   const body = (more: object) => bodyOf(frameOf(logRow({ bytesOut: 5, ...more }), 'combined', SENDER))
   const headers = JSON.stringify({ referer: 'https://a/"', 'USER-agent': 'x\\ü' })
   test.equal(
@@ -41,7 +41,7 @@ t.test('combined is the line of Apache', async (test) => {
   test.equal(body({ method: '', status: -1 }), '192.0.2.7 - - [15/Jan/2027:08:00:00 +0000] "-" - 5 "-" "-"')
 })
 
-t.test('no message is longer than receivers take, and it stays whole', async (test) => {
+t.test('no message is longer than receivers accept, and it stays complete', async (test) => {
   const names = Array.from({ length: 18 }, (_, at) => `X-${at}-`.padEnd(64, 'h'))
   const wide = `x${'\u0001😀'.repeat(2_000)}`
   const headers = JSON.stringify(Object.fromEntries(names.map((name) => [name, wide.slice(0, 1_000)])))
@@ -54,5 +54,5 @@ t.test('no message is longer than receivers take, and it stays whole', async (te
       test.equal(JSON.parse(frame.slice(frame.indexOf('{'))).headers[names[17] ?? ''].length, 23)
   }
   const less = frameOf(logRow({ path: `/${'~'.repeat(9_000)}` }), 'structured', SENDER)
-  test.equal(JSON.parse(bodyOf(less)).path.length, 512, 'only as much is cut off as has to be')
+  test.equal(JSON.parse(bodyOf(less)).path.length, 512, 'only the necessary part is cut off')
 })

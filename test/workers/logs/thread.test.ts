@@ -23,7 +23,7 @@ async function asked(thread: LogThread, told: FromLogThread[], type: 'search' | 
   return answer
 }
 
-t.test('searches are answered from what is kept, before it ends', async (test) => {
+t.test('searches are answered from stored rows, before it ends', async (test) => {
   const directory = logFolder(test)
   const store = new LogStore(directory, LIMITS)
   store.append([logRow({ path: '/a?b' }), logRow({ path: '/a?c', status: 404 })], {})
@@ -38,7 +38,7 @@ t.test('searches are answered from what is kept, before it ends', async (test) =
   }
 })
 
-t.test('what was counted is told', async (test) => {
+t.test('counts are reported', async (test) => {
   const directory = logFolder(test)
   const store = new LogStore(directory, LIMITS)
   store.append([logRow({ path: '/kept before' })], {})
@@ -53,7 +53,7 @@ t.test('what was counted is told', async (test) => {
   test.same(counts, { lines: 0, bytes, losses: NO_LOSSES }, 'since the thread began')
 })
 
-t.test('what is damaged is told, and the rest is answered', async (test) => {
+t.test('damage is reported, and the rest is answered', async (test) => {
   const directory = logFolder(test)
   writeFileSync(join(directory, '000000000001.segment'), 'nothing')
   const told: FromLogThread[] = []
@@ -63,7 +63,7 @@ t.test('what is damaged is told, and the rest is answered', async (test) => {
   rmSync(join(directory, '000000000001.segment'))
 })
 
-/** A HAProxy that says the same lines to whoever listens to it. */
+/** A HAProxy that sends the same lines to every reader. */
 async function saying(test: Test, lines: readonly string[]): Promise<LogsOptions['source']> {
   const folder = logFolder(test)
   const source = { masterSocket: join(folder, 'm'), statsSocket: join(folder, 's'), ring: 'r' }
@@ -86,7 +86,7 @@ async function saying(test: Test, lines: readonly string[]): Promise<LogsOptions
 }
 
 t.test(
-  'on a full disk old lines go as on any other, and new ones get their room',
+  'on a full disk old lines are deleted as on any other, and new ones get their space',
   { skip: noSmallDisk },
   async (test) => {
     const disk = smallDisk(test, 1)
@@ -110,7 +110,7 @@ t.test(
     const clock = manualClock(NOW_MS)
     await new Promise<void>((resolve) => {
       const told = (message: FromLogThread) => {
-        // The disk did not take them; then the day comes on which the old ones go.
+        // The disk refused them; then the day comes on which the old ones expire.
         if (message.type === 'warning') clock.advance(2 * DAY_MS)
         if (message.type === 'counts' && message.counts.lines === 500) void thread.stop().then(resolve)
       }
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test('a clock that is set far ahead, and right again, takes no line with it', async (test) => {
+t.test('a clock that is set far ahead, and right again, deletes no line', async (test) => {
   const directory = logFolder(test)
   const store = new LogStore(directory, LIMITS)
   store.append([logRow()], {})

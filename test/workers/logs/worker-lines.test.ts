@@ -5,7 +5,7 @@ import t from 'tap'
 import { WorkerLines } from '../../../workers/logs/worker-lines.ts'
 import { logFolder } from '../../fixtures/log-rows.ts'
 
-t.test('who it is comes first, then lines, in whatever pieces they come', async (test) => {
+t.test('the identity comes first, then lines, in any pieces', async (test) => {
   const path = join(logFolder(test), 'socket')
   const server = createServer()
   await once(server.listen(path), 'listening')
@@ -20,7 +20,7 @@ t.test('who it is comes first, then lines, in whatever pieces they come', async 
     }
     test.ok(new WorkerLines(path, 'ring', taker, '@!7 '))
   })
-  // Sound: a server of sockets is told of one.
+  // Sound: a server of sockets passes one.
   const [socket] = (await once(server, 'connection')) as [Socket]
   const [asked] = await once(socket, 'data')
   test.equal(String(asked), '@!7 show info; @!7 show events ring -w\n')
@@ -33,7 +33,7 @@ t.test('who it is comes first, then lines, in whatever pieces they come', async 
   test.equal(said.at(-1), 'last')
 })
 
-t.test('where nobody listens it is over', async (test) => {
+t.test('without a listener it is over', async (test) => {
   const nothing = () => undefined
   await new Promise<void>((resolve) => {
     const taker = { begun: nothing, line: nothing, tooLong: nothing, ended: resolve }

@@ -9,7 +9,7 @@ import { localAddresses, readConnections } from '../../../workers/probe/connecti
 const HEAD = '  sl  local_address rem_address   st'
 const table = (...lines: readonly string[]) => [HEAD, ...lines, ''].join('\n')
 
-t.test('the kernel’s table: words of four bytes, newest machine order', async (test) => {
+t.test('the kernel’s table: words of four bytes, in machine byte order', async (test) => {
   const four = table(
     '   0: 0A0200C0:24E3 076433C6:D431 01 00000000:00000000',
     '   1: 0B0200C0:24E3 076433C6:D432 06 00000000:00000000',
@@ -23,10 +23,10 @@ t.test('the kernel’s table: words of four bytes, newest machine order', async 
     '   1: 0000000000000000FFFF00000A0200C0:24E3 0000000000000000FFFF0000076433C6:D431 01 00000000:00000000',
   )
   test.same(localAddresses(six, '2001:db8::9', 9443), ['2001:db8::1'])
-  test.same(localAddresses(six, '198.51.100.7', 9443), ['192.0.2.10'], 'IPv4 on a socket of both families')
+  test.same(localAddresses(six, '198.51.100.7', 9443), ['192.0.2.10'], 'IPv4 on a dual-stack socket')
 })
 
-/** The port of a connection over loopback. */
+/** Returns the port of a connection over loopback. */
 async function connected(test: Test): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -8,7 +8,7 @@ import { sandboxProblem } from '../../fixtures/sandbox.ts'
 const trial = (script: string, flags: readonly string[] = []) => ({ script, ip: '192.0.2.7', port: 8080, flags })
 const skip = sandboxProblem()
 
-t.test('what a check is told, what it says, and nothing is left', { skip }, async (test) => {
+t.test('the arguments of a check, its output, and nothing is left', { skip }, async (test) => {
   const folder = temporaryFolder(test, 'trials')
   const script = '#!/bin/sh\nprintf "%s\\n" "$@" >&2\nexit 3\n'
   const flags = ["--a=it's $HOME `id` %n", '--b=']
@@ -20,7 +20,7 @@ t.test('what a check is told, what it says, and nothing is left', { skip }, asyn
   test.match(await runHealthCheck(ipv6, folder, runProgram), { exitCode: 0, up: true, output: ':: 2001:db8::1' })
 })
 
-t.test('output is bounded, without control characters, and its length changes no verdict', { skip }, async (test) => {
+t.test('output is limited, without control characters, and its length changes no verdict', { skip }, async (test) => {
   const folder = temporaryFolder(test, 'trials')
   const flood = '#!/bin/sh\nprintf "\\033[31m\\007a\\tb\\000\\n"\nhead -c 3000000 /dev/zero | tr "\\0" x\nexit 0\n'
   const { output, up } = await runHealthCheck(trial(flood), folder, runProgram)
@@ -29,7 +29,7 @@ t.test('output is bounded, without control characters, and its length changes no
   test.ok(output.length <= 16 * 1024, String(output.length))
 })
 
-t.test('a run that cannot be made leaves nothing', async (test) => {
+t.test('a run that is impossible leaves nothing', async (test) => {
   const folder = temporaryFolder(test, 'trials')
   const failing = () => Promise.reject(new Error('no'))
   await test.rejects(runHealthCheck(trial('#!/bin/sh\n'), folder, failing), /no/)
@@ -37,9 +37,9 @@ t.test('a run that cannot be made leaves nothing', async (test) => {
   test.ok(existsSync(folder))
 })
 
-t.test('a script reads what nobody else sees, and is killed in time', { skip }, async (test) => {
+t.test('a script reads files that no other user can, and is killed in time', { skip }, async (test) => {
   const folder = temporaryFolder(test, 'trials')
-  // The pattern does not find the process that looks for it.
+  // The pattern does not match the process that searches for it.
   const script =
     '#!/bin/sh\nread -r line\necho "$1 $2 $line"\ncat /proc/*/cmdline 2>/dev/null | grep -c g[e]heim\nexit 7\n'
   const called = { script, words: ['present', "it's"], input: 'token=geheim\n', seconds: 5 }

@@ -15,7 +15,7 @@ t.test('interfaces are ordered by name, with numbers by value', async (test) => 
   )
 })
 
-t.test('without iproute2 there is nothing to tell, and a failure is told', async (test) => {
+t.test('without iproute2 there is no list, and a failure is reported', async (test) => {
   test.same(await readInterfaces(async () => ({ exitCode: 127, output: 'ip is not installed' })), [])
   await test.rejects(
     readInterfaces(async () => ({ exitCode: 2, output: 'RTNETLINK' })),

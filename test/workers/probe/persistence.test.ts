@@ -13,7 +13,7 @@ t.test('the template of a mark, of both families', (test) => {
   test.end()
 })
 
-t.test('connections, templates of addresses and the heading are none', (test) => {
+t.test('connections, templates of addresses and the heading are ignored', (test) => {
   for (const line of [
     'Pro FromIP   FPrt ToIP     TPrt DestIP   DPrt State       Expires PEName PEData',
     'TCP 0A010032 C001 0A010064 0050 0A010016 0050 ESTABLISHED     899',

@@ -16,7 +16,7 @@ const says = (output: string, exitCode = 1) => {
   return { run, asked }
 }
 
-t.test('three requests from the address, and what came of them', async (test) => {
+t.test('three requests from the address, and their result', async (test) => {
   const { run, asked } = says(ANSWERED, 0)
   test.same(await ping('10.0.0.5', '10.0.0.1', run), {
     ok: true,

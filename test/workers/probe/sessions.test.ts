@@ -7,8 +7,8 @@ b,FRONTEND,,,4,5
 stats,FRONTEND,,,9,9
 `
 
-t.test('connections of the frontends that are asked about', async (test) => {
+t.test('connections of the requested frontends', async (test) => {
   test.equal(countSessions(CSV, ['a', 'b', 'gone']), 7)
   test.equal(countSessions('', ['a']), 0)
-  test.equal(await readSessions('/nowhere/at/all.sock', ['a']), 0, 'who does not run has none')
+  test.equal(await readSessions('/nowhere/at/all.sock', ['a']), 0, 'a stopped HAProxy has none')
 })

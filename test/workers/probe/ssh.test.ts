@@ -16,7 +16,7 @@ t.test('sshd as the machine has it', async (t) => {
   t.strictSame(
     await facts(said, 'disabled', 'running'),
     { enabled: true, port: 2200 },
-    'it runs, though no boot starts it',
+    'it runs, although no boot starts it',
   )
 })
 
@@ -27,7 +27,7 @@ t.test('not installed', async (t) => {
   })
 })
 
-t.test('an sshd that does not understand its own configuration has no port', async (t) => {
+t.test('an sshd that rejects its own configuration has no port', async (t) => {
   const failed = { exitCode: 255, output: 'sshd_config line 1: port 22x' }
   t.strictSame(await facts(failed, 'disabled'), { enabled: false, port: undefined })
   t.strictSame(await facts({ exitCode: 0, output: '' }, 'enabled'), { enabled: true, port: undefined })

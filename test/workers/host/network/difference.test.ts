@@ -41,13 +41,13 @@ const route = (destination: string, more: Partial<KernelState['routes'][number]>
   ...more,
 })
 
-t.test('what is as wanted needs nothing', async (test) => {
+t.test('a network in its wanted state needs nothing', async (test) => {
   const kernel = kernelState({ addresses: [address('10.0.0.5', 24)], routes: [route('10.9.0.0/16')] })
   const target = { ...NONE, addresses: [wanted('10.0.0.5', 24)], routes: [route('10.9.0.0/16')] }
   test.ok(isSame(differenceOf(comparison({ kernel, target, owned: owned('10.0.0.5/24') }))))
 })
 
-t.test('makes before it breaks: addresses, routes, rules, then away with rules, routes, addresses', async (test) => {
+t.test('make before break: addresses, routes, rules, then the removal of rules, routes, addresses', async (test) => {
   const rule = { family: 4 as const, from: '10.0.0.5/32', to: undefined, table: 7, suppressPrefixLength: undefined }
   const kernel = kernelState({
     addresses: [address('10.0.0.5', 24)],
@@ -69,21 +69,18 @@ t.test('makes before it breaks: addresses, routes, rules, then away with rules, 
   ])
 })
 
-t.test(
-  'an IPv6 address of another prefix length is in the way when it is ours, and will do when it is not',
-  async (test) => {
-    const kernel = kernelState({ addresses: [address('2001:db8::5', 64)] })
-    const target = { ...NONE, addresses: [wanted('2001:db8::5', 128)] }
-    test.same(differenceOf(comparison({ kernel, target, owned: owned('2001:db8::5/64') })).lines[6], [
-      'address del 2001:db8::5/64 dev eth0',
-      'address add 2001:db8::5/128 dev eth0 nodad',
-    ])
-    test.ok(isSame(differenceOf(comparison({ kernel, target }))))
-  },
-)
+t.test('our IPv6 address of another prefix length has to be replaced, a foreign one will do', async (test) => {
+  const kernel = kernelState({ addresses: [address('2001:db8::5', 64)] })
+  const target = { ...NONE, addresses: [wanted('2001:db8::5', 128)] }
+  test.same(differenceOf(comparison({ kernel, target, owned: owned('2001:db8::5/64') })).lines[6], [
+    'address del 2001:db8::5/64 dev eth0',
+    'address add 2001:db8::5/128 dev eth0 nodad',
+  ])
+  test.ok(isSame(differenceOf(comparison({ kernel, target }))))
+})
 
 t.test(
-  'a route of others in our place is displaced, given back when ours goes, and given up when refused',
+  'a foreign route in our place is displaced, restored with the removal of ours, and dropped when refused',
   async (test) => {
     const foreign = route('0.0.0.0/0', { type: 'unicast', via: '10.0.0.9', device: 'eth0', isOurs: false })
     const ours = { ...foreign, via: '10.0.0.1', isOurs: true }
@@ -100,11 +97,14 @@ t.test(
     test.same(back.lines[4], ['route replace default via 10.0.0.9 dev eth0 table 254'], 'in one move')
     const given = differenceOf(comparison({ kernel, displaced, refused: new Set(['4 254 0.0.0.0/0 0']) }))
     test.same(given.lines[4], ['route del 0.0.0.0/0 via 10.0.0.1 dev eth0 onlink table 254 proto 70'])
-    test.ok(isSame(differenceOf(comparison({ kernel: kernelState({ routes: [foreign] }), displaced }))), 'back already')
+    test.ok(
+      isSame(differenceOf(comparison({ kernel: kernelState({ routes: [foreign] }), displaced }))),
+      'restored already',
+    )
   },
 )
 
-t.test('addresses out of order are taken out and added again, but only when settling', async (test) => {
+t.test('addresses out of order are removed and added again, but only when settling', async (test) => {
   const kernel = kernelState({ addresses: [address('10.0.0.7', 24), address('10.0.0.5', 24, 'eth0', true)] })
   const target = { ...NONE, addresses: ['10.0.0.5', '10.0.0.6', '10.0.0.7'].map((ip) => wanted(ip, 24)) }
   const both = { kernel, target, owned: owned('10.0.0.5/24', '10.0.0.7/24') }
@@ -121,7 +121,7 @@ t.test('addresses out of order are taken out and added again, but only when sett
   test.same(added.lines[4], ['address add 10.0.0.6/24 brd + dev eth0'])
 })
 
-t.test('addresses that routes of others name stay out of order', async (test) => {
+t.test('addresses named by routes of others stay out of order', async (test) => {
   const addresses = [address('10.0.0.7', 24), address('10.0.0.5', 24, 'eth0', true)]
   const target = { ...NONE, addresses: ['10.0.0.5', '10.0.0.7'].map((ip) => wanted(ip, 24)) }
   const linesWith = (...sources: readonly string[]) => {
@@ -134,7 +134,7 @@ t.test('addresses that routes of others name stay out of order', async (test) =>
   test.equal(linesWith('10.0.0.99').length, 4)
 })
 
-t.test('routes of others are remembered when the last IPv4 address of their interface goes', async (test) => {
+t.test('routes of others are remembered when the last IPv4 address of their interface is removed', async (test) => {
   const others = route('10.7.0.0/16', { type: 'unicast', device: 'eth0', isOurs: false })
   const routes = [others, { ...others, destination: '10.0.0.0/24', isKernels: true }, { ...others, device: 'eth1' }]
   const one = kernelState({ addresses: [address('10.0.0.5', 24)], routes })
@@ -143,7 +143,7 @@ t.test('routes of others are remembered when the last IPv4 address of their inte
   test.same(differenceOf(comparison({ kernel: two, owned: owned('10.0.0.5/24') })).displaces, [])
 })
 
-t.test('only a first address with others behind it needs them kept', async (test) => {
+t.test('only the removal of a first address before others needs them kept', async (test) => {
   const leaving = (ip: string, ...addresses: KernelState['addresses']) =>
     differenceOf(comparison({ kernel: kernelState({ addresses }), owned: owned(`${ip}/24`) })).promotes
   const [first, second] = [address('10.0.0.5', 24), address('10.0.0.6', 24, 'eth0', true)]

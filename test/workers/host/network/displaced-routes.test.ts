@@ -11,7 +11,7 @@ const ROUTE = {
   device: 'eth0',
 } as const
 
-t.test('a route becomes the arguments that make it, without its state of the moment', async (test) => {
+t.test('a route becomes the arguments that recreate it, without its transient state', async (test) => {
   const output = [
     'default via 10.0.0.9 dev eth0 ',
     'default proto dhcp metric 100 linkdown \\\tnexthop via 10.0.0.1 dev eth0 weight 1 dead \\\tnexthop via 10.0.0.2 dev eth0 weight 2',
@@ -35,7 +35,7 @@ t.test('a route becomes the arguments that make it, without its state of the mom
   test.same(await displacedRoutes([{ ...ROUTE, metric: 5 }], run, 1000), [], 'gone in the meantime')
 })
 
-t.test('a lifetime that runs is no argument', async (test) => {
+t.test('an expiring lifetime is no argument', async (test) => {
   const output = 'default via fe80::1 dev eth0 proto ra metric 1024 expires 1799sec hoplimit 64 pref medium'
   const run = async () => ({ exitCode: 0, output })
   const route = { ...ROUTE, family: 6 as const, destination: '::/0', metric: 1024 }

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { viewOf } from '../../../fixtures/view.ts'
 import { ipGroup, NODE, staticIp } from '../../../src/drivers/iproute2/network-records.ts'
 
-/** What needs no kernel; with one: test/system/network.test.ts. */
+/** Tests without a kernel; test/system/network.test.ts has one. */
 
 const MAC = '02:00:00:00:00:01'
 const ETH0 = nameBasedId(`interface mac ${MAC}`)
@@ -22,7 +22,7 @@ const ONE = {
   addresses: [{ ip: '10.0.0.5', prefix: 24, interfaceId: ETH0, pingCheck: false, gateway: undefined }],
 }
 
-/** A kernel that only ever has one interface; `atBatch` is called before it would be changed. */
+/** A kernel that only ever has one interface; `atBatch` is called before a change. */
 function deafKernel(test: Test, atBatch: (file: string) => void = () => undefined) {
   const file = join(temporaryFolder(test, 'kernel'), 'network.json')
   const network = new KernelNetwork(file, async (argv, _timeout_ms, options = {}) => {
@@ -43,7 +43,7 @@ t.test('an address is remembered before it is added', async (test) => {
   })
 })
 
-t.test('what the kernel does not take is a failure with the command and its words, after some rounds', async (test) => {
+t.test('a refusal of the kernel is a failure with the command and its message, after some rounds', async (test) => {
   const { network, file } = deafKernel(test)
   const result = await network.make(ONE, 'settle', 5000)
   test.equal(result.exitCode, 1)
@@ -61,7 +61,7 @@ t.test('without iproute2 the failure says how to install it', async (test) => {
   test.same(await network.make(ONE, 'add', 5000), { ...missing, undo: undefined, warnings: [] })
 })
 
-t.test('a memory that cannot be written changes nothing', async (test) => {
+t.test('if the memory cannot be written, nothing changes', async (test) => {
   const batches: string[] = []
   const { network, file } = deafKernel(test, () => batches.push('batch'))
   mkdirSync(`${file}.new/in-the-way`, { recursive: true })
@@ -71,14 +71,14 @@ t.test('a memory that cannot be written changes nothing', async (test) => {
   test.same(batches, [])
 })
 
-t.test('what was settled last is wanted', async (test) => {
+t.test('the last settled network is wanted', async (test) => {
   const { network } = deafKernel(test)
   test.same(await network.wanted(), NOTHING)
 })
 
 /**
- * A kernel that takes addresses but the one that is `refused`, and links; what is `spoiled` fails: reading it once
- * after its first change, or the file that remembers from then on.
+ * A kernel that accepts links and all addresses except `refused`; `spoiled` fails: reading it once after its first
+ * change, or the memory file from then on.
  */
 function takingKernel(
   test: Test,
@@ -115,7 +115,7 @@ function takingKernel(
 }
 
 for (const spoiled of ['read', 'file'] as const) {
-  t.test(`what was changed is taken back where the ${spoiled} fails afterwards`, async (test) => {
+  t.test(`changes are reverted where the ${spoiled} fails afterwards`, async (test) => {
     const { network, state, file } = takingKernel(test, { spoiled })
     const { exitCode, undo } = await network.make(ONE, 'settle', 5000)
     test.not(exitCode, 0)
@@ -133,10 +133,10 @@ t.test('an interface that was brought up goes down again, also where nothing els
   test.equal(state.isUp, true)
   test.match(await undo?.(), { exitCode: 0 })
   test.equal(state.isUp, false)
-  test.same([...state.addresses], ['10.0.0.5/24'], 'the address of somebody else stays')
+  test.same([...state.addresses], ['10.0.0.5/24'], 'a foreign address stays')
 })
 
-t.test('one address that the kernel does not take any more does not cost the others at each upkeep', async (test) => {
+t.test('one address that the kernel no longer accepts does not affect the others at each upkeep', async (test) => {
   const { network, state } = takingKernel(test, { refused: '10.0.0.6/24' })
   const make: Host['network'] = (...input) => network.make(...input)
   const host = Object.assign(new RecordingHost(), { network: make })
@@ -146,7 +146,7 @@ t.test('one address that the kernel does not take any more does not cost the oth
   })
   const upkeep = networkDriver(NODE).plan(undefined, running, { atLeast: 'runtime' })
   const result = await executePlan(host, upkeep)
-  test.match(result, { ok: false, output: /does not take: address add 10\.0\.0\.6/ }, 'it is told')
+  test.match(result, { ok: false, output: /does not take: address add 10\.0\.0\.6/ }, 'it is reported')
   test.same([...state.addresses], ['10.0.0.5/24', '10.0.0.7/24'])
   test.match(await executePlan(host, upkeep), { ok: false })
   test.same([...state.addresses], ['10.0.0.5/24', '10.0.0.7/24'], 'nor at the next one')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { readKernel, UnreadableKernel } from '../../../../workers/host/network/kernel-state.ts'
 
-/** What `ip` answers by the words it is asked with. */
+/** The answers of `ip` by its arguments. */
 function kernel(answers: Readonly<Record<string, unknown>>) {
   return async (argv: readonly string[]) => {
     const key = Object.keys(answers).find((words) => argv.join(' ').includes(words))
@@ -57,7 +57,7 @@ t.test('routes and rules are read in one form, whatever iproute2 leaves out', as
   ])
 })
 
-t.test('addresses of the link are seen, and sources that routes of others name', async (test) => {
+t.test('link-local addresses are seen, and sources that routes of others name', async (test) => {
   const { addresses, sources } = await readKernel(
     kernel({
       'address show': [
@@ -91,7 +91,7 @@ t.test('a kernel without IPv6 is not asked about it', async (test) => {
   test.equal(asked.length, 3)
 })
 
-t.test('what iproute2 cannot read is a failure with its exit code and words', async (test) => {
+t.test('a read error of iproute2 is a failure with its exit code and message', async (test) => {
   const missing = async () => ({ exitCode: 127, output: 'ip is not installed' })
   const error = await readKernel(missing, 1000).catch((reason: unknown) => reason)
   test.ok(error instanceof UnreadableKernel)

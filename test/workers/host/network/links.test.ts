@@ -12,7 +12,7 @@ const card = (more: Partial<RawLink> = {}): RawLink => ({
 })
 const idOf = (raw: RawLink) => linksOf([raw])[0]?.id
 
-t.test('a card keeps its id under another name and another address', async (test) => {
+t.test('a network interface keeps its id under another name and another MAC address', async (test) => {
   const id = nameBasedId(`interface mac ${MAC}`)
   test.equal(idOf(card()), id)
   test.equal(idOf(card({ ifname: 'enp1s0' })), id)
@@ -20,7 +20,7 @@ t.test('a card keeps its id under another name and another address', async (test
   test.equal(idOf(card({ linkinfo: { info_kind: 'veth' } })), id)
 })
 
-t.test('what is made on top of a card borrows its address, so it is known by kind and name', async (test) => {
+t.test('a virtual interface borrows its MAC address, so it is identified by kind and name', async (test) => {
   for (const kind of ['vlan', 'bridge', 'bond', 'macvlan']) {
     const raw = card({ ifname: 'x0', linkinfo: { info_kind: kind } })
     test.equal(idOf(raw), nameBasedId(`interface ${kind} x0`))
@@ -31,12 +31,12 @@ t.test('what is made on top of a card borrows its address, so it is known by kin
   )
 })
 
-t.test('two cards with one address are told apart by name', async (test) => {
+t.test('two interfaces with one MAC address are distinguished by name', async (test) => {
   const ids = linksOf([card(), card({ ifname: 'eth1' })]).map(({ id }) => id)
   test.equal(new Set(ids).size, 2)
 })
 
-t.test('loopback is left out, and an interface is shown without addresses of its link', async (test) => {
+t.test('loopback is left out, and an interface is shown without link-local addresses', async (test) => {
   const links = linksOf([
     { ifname: 'lo', flags: ['LOOPBACK', 'UP'] },
     card({
@@ -73,11 +73,8 @@ t.test('loopback is left out, and an interface is shown without addresses of its
   )
 })
 
-t.test(
-  'what iproute2 says before its JSON is passed over; what is no JSON is an error with its words',
-  async (test) => {
-    test.same(parsedJson('a warning\n[{"a":1},{}]'), [{ a: 1 }])
-    test.same(parsedJson(' '), [])
-    test.throws(() => parsedJson('Cannot open netlink socket'), /Cannot open netlink socket/)
-  },
-)
+t.test('output of iproute2 before its JSON is skipped; invalid JSON is an error with its text', async (test) => {
+  test.same(parsedJson('a warning\n[{"a":1},{}]'), [{ a: 1 }])
+  test.same(parsedJson(' '), [])
+  test.throws(() => parsedJson('Cannot open netlink socket'), /Cannot open netlink socket/)
+})

@@ -13,7 +13,7 @@ const SOME: Memory = {
   },
 }
 
-t.test('what is saved is read again, and forgotten when there is nothing left', async (test) => {
+t.test('saved data are read back, and deleted when nothing is left', async (test) => {
   const path = join(temporaryFolder(test, 'memory'), 'network.json')
   const memory = new NetworkMemory(path)
   test.equal(await memory.load(), undefined)
@@ -25,7 +25,7 @@ t.test('what is saved is read again, and forgotten when there is nothing left', 
   await memory.forget()
 })
 
-t.test('the same again is not written again', async (test) => {
+t.test('unchanged data are not written again', async (test) => {
   const path = join(temporaryFolder(test, 'memory'), 'network.json')
   const memory = new NetworkMemory(path)
   await memory.save(SOME)
@@ -34,7 +34,7 @@ t.test('the same again is not written again', async (test) => {
   test.equal(statSync(path).ino, ino)
 })
 
-t.test('after a start of the machine nothing in the kernel is ours, but the same is wanted', async (test) => {
+t.test('after a restart of the machine nothing in the kernel is ours, but the same is wanted', async (test) => {
   const path = join(temporaryFolder(test, 'memory'), 'network.json')
   await new NetworkMemory(path).save(SOME)
   const stored: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))

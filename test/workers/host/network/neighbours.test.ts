@@ -6,7 +6,7 @@ const asked = (ip: string, gateway?: string) => ({ ...address(ip, 24), pingCheck
 const LOST = '1 packets transmitted, 0 received, 100% packet loss'
 const ANSWERED = '1 packets transmitted, 1 received, 0% packet loss'
 
-/** Neighbours before and after they were asked for, and who answers pings. */
+/** Neighbours before and after they were probed, and the hosts that answer pings. */
 function network(before: readonly object[], after: readonly object[], pings: readonly string[] = []) {
   const batches: string[] = []
   const run = async (argv: readonly string[], _timeout_ms: number, options: { readonly input?: string } = {}) => {
@@ -19,7 +19,7 @@ function network(before: readonly object[], after: readonly object[], pings: rea
 }
 const entry = (dst: string, state: string, lladdr?: string) => ({ dst, dev: 'eth0', lladdr, state: [state] })
 
-t.test('an address is taken when a machine answers for it, and free when nobody does', async (test) => {
+t.test('an address is taken when a machine answers for it, and free when none does', async (test) => {
   const mac = '02:00:00:00:00:09'
   const { run } = network([], [entry('10.0.0.5', 'REACHABLE', mac), entry('10.0.0.6', 'FAILED')])
   test.same(await takenAddresses([asked('10.0.0.5'), asked('10.0.0.6')], run), [
@@ -27,7 +27,7 @@ t.test('an address is taken when a machine answers for it, and free when nobody 
   ])
 })
 
-t.test('what was known before is asked for anew, but what somebody fixed is left alone', async (test) => {
+t.test('known ones are probed again, but permanent entries are left alone', async (test) => {
   const before = [
     entry('10.0.0.5', 'STALE', '02::1'),
     entry('10.0.0.6', 'PERMANENT', '02::2'),
@@ -38,14 +38,14 @@ t.test('what was known before is asked for anew, but what somebody fixed is left
   test.same(batches, ['neigh del 10.0.0.5 dev eth0\nneigh replace 10.0.0.5 dev eth0 use\n'])
 })
 
-t.test('an answer to a ping is an answer as well', async (test) => {
+t.test('an answer to a ping counts as well', async (test) => {
   const { run } = network([], [entry('10.0.0.5', 'FAILED')], ['10.0.0.5'])
   test.same(await takenAddresses([asked('10.0.0.5')], run), [
     '10.0.0.5 on eth0 is taken: another machine answers for it',
   ])
 })
 
-t.test('nothing to ask for needs no program', async (test) => {
+t.test('without addresses no program is run', async (test) => {
   const refuse = async () => {
     throw new Error('nothing is to be run')
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { keepingSecondaries } from '../../../../workers/host/network/promotion.ts'
 
-/** A kernel whose settings are `values`; what is written is remembered in order. */
+/** A kernel with the settings `values`; writes are recorded in order. */
 function settings(values: Readonly<Record<string, string>>, isWritable = true) {
   const written: string[] = []
   const run = async (argv: readonly string[], _timeout_ms: number, options: { readonly input?: string } = {}) => {
@@ -13,7 +13,7 @@ function settings(values: Readonly<Record<string, string>>, isWritable = true) {
   return { run, written }
 }
 
-t.test('the setting is on for the time of the work only', async (test) => {
+t.test('the setting is on only during the work', async (test) => {
   const { run, written } = settings({})
   test.equal(await keepingSecondaries(['eth0'], run, 1000, async () => written.join()), 'eth0=1')
   test.same(written, ['eth0=1', 'eth0=0'])
@@ -34,7 +34,7 @@ t.test('a setting that is on stays as it is, of the interface or of all', async 
   }
 })
 
-t.test('a setting that cannot be written does not keep the work from being done', async (test) => {
+t.test('a setting that cannot be written does not prevent the work', async (test) => {
   const { run, written } = settings({}, false)
   test.equal(await keepingSecondaries(['eth0'], run, 1000, async () => 'done'), 'done')
   test.same(written, ['eth0=1'])

@@ -23,16 +23,16 @@ const links = [
   { id: 'b', name: 'eth1', isUp: false },
   { id: 'c', name: 'eth2', isUp: false },
 ]
-// Only the links are looked at.
+// Only the links are read.
 const kernel = { links } as unknown as KernelState
 
-t.test('interfaces that are to carry an address and are down are brought up, no others', async (test) => {
+t.test('interfaces that are down and need an address are brought up, no others', async (test) => {
   const { inputs, run } = machine()
   test.same(await raiseLinks(desired, kernel, run, 1000), ['eth1'])
   test.same(inputs, ['link set dev eth1 up\n'])
 })
 
-t.test('nothing to do runs nothing', async (test) => {
+t.test('without work nothing is run', async (test) => {
   const { inputs, run } = machine()
   test.same(await raiseLinks({ ...desired, addresses: [] }, kernel, run, 1000), [])
   await setLinks([], 'down', run, 1000)

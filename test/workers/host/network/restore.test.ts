@@ -10,14 +10,14 @@ const nobody = async () => {
   throw new Error('nothing is to be run')
 }
 
-t.test('a node that never had a network here is not even looked at', async (test) => {
+t.test('a node that never had a network here is not even inspected', async (test) => {
   const file = join(temporaryFolder(test, 'restore'), 'network.json')
   const said: string[] = []
   test.equal(await restoreNetwork({ file, run: nobody, say: (line) => said.push(line), wait_ms: 0 }), 0)
   test.same(said, [])
 })
 
-t.test('what the kernel refuses is said, and the exit code tells', async (test) => {
+t.test('a refusal of the kernel is reported, also by the exit code', async (test) => {
   const file = join(temporaryFolder(test, 'restore'), 'network.json')
   const rule = { priority: 1, from: '10.0.0.5/32', to: undefined, table: 7, suppressPrefixLength: undefined }
   await new NetworkMemory(file).save({ addresses: [], displaced: [], wanted: { ...NOTHING, rules: [rule] } })

@@ -37,20 +37,14 @@ t.test('interfaces by name, addresses in one form, metrics as the kernel counts 
   test.match(target.rules, [{ family: 4, from: undefined, to: '10.8.0.0/16' }])
 })
 
-t.test(
-  'a next hop without an interface is on the narrowest network of wanted addresses and those of others',
-  async (test) => {
-    const kernel = kernelState({ addresses: [address('10.0.0.9', 8, 'eth1')] })
-    const { target } = resolved(
-      { addresses: [wanted('10.0.0.5', 24)], routes: [way('10.8.0.0/16', '10.0.0.1')] },
-      kernel,
-    )
-    test.equal(target.routes[0]?.device, 'eth0')
-    test.equal(resolved({ routes: [way('11.0.0.0/8', '10.77.0.1')] }, kernel).target.routes[0]?.device, 'eth1')
-  },
-)
+t.test('a next hop without an interface is on the narrowest network of wanted and foreign addresses', async (test) => {
+  const kernel = kernelState({ addresses: [address('10.0.0.9', 8, 'eth1')] })
+  const { target } = resolved({ addresses: [wanted('10.0.0.5', 24)], routes: [way('10.8.0.0/16', '10.0.0.1')] }, kernel)
+  test.equal(target.routes[0]?.device, 'eth0')
+  test.equal(resolved({ routes: [way('11.0.0.0/8', '10.77.0.1')] }, kernel).target.routes[0]?.device, 'eth1')
+})
 
-t.test('an address that is ours and goes leads nowhere: the way here makes no difference', async (test) => {
+t.test('our addresses that are to be removed lead nowhere: the previous state makes no difference', async (test) => {
   const kernel = kernelState({ addresses: [address('10.0.0.5', 24)] })
   const owned = [{ linkId: 'eth0-id', ip: '10.0.0.5', prefix: 24 }]
   const { target, warnings } = resolve({ ...NOTHING, routes: [way('11.0.0.0/8', '10.0.0.1')] }, kernel, owned)
@@ -58,7 +52,7 @@ t.test('an address that is ours and goes leads nowhere: the way here makes no di
   test.match(warnings, [/its next hop 10.0.0.1 is in no network of this node/])
 })
 
-t.test('what cannot be made is left out and named once', async (test) => {
+t.test('impossible parts are left out and named once', async (test) => {
   const kernel = kernelState({ links: [link('eth0', false)] })
   const { target, warnings } = resolved(
     {
@@ -77,7 +71,7 @@ t.test('what cannot be made is left out and named once', async (test) => {
   ])
 })
 
-t.test('ours is what carries our mark, and the addresses we remember as far as they are there', async (test) => {
+t.test('ours are routes with our mark, and the remembered addresses that exist', async (test) => {
   const route = {
     family: 4,
     table: 254,
@@ -106,7 +100,7 @@ t.test('ours is what carries our mark, and the addresses we remember as far as t
   )
 })
 
-t.test('together: everything of both, a wanted route in place of ours, an IPv6 address once', async (test) => {
+t.test('together: everything of both, a wanted route for ours, an IPv6 address once', async (test) => {
   const ours = resolved({
     addresses: [wanted('10.0.0.5', 24), wanted('2001:db8::5', 64)],
     routes: [way('11.0.0.0/8', '10.0.0.1', 'eth0-id'), way('12.0.0.0/8', '10.0.0.1', 'eth0-id')],

@@ -15,7 +15,7 @@ t.test('the three timeouts as ipvsadm prints them', async (test) => {
 })
 
 t.test('without IPVS there are none, and nothing is run that would load it', async (test) => {
-  const never: Run = async () => test.fail('run') as never
+  const never: Run = async () => test.fail('it was run') as never
   test.equal(await readIpvsTimeouts(never, '/proc/net/no-such-table'), undefined)
 })
 

@@ -12,14 +12,14 @@ function recorder(exitCode: number) {
   return { ran, run }
 }
 
-t.test('a module that is there is loaded; another one could be, or not', async (test) => {
+t.test('an existing module is loaded; another one could be, or not', async (test) => {
   const [present = ''] = readdirSync('/sys/module')
   const loaded = recorder(1)
   test.equal(await readModule(present, loaded.run), 'loaded')
   test.same(loaded.ran, [])
   const absent = recorder(0)
   test.equal(await readModule('no_such_module', absent.run), 'absent')
-  test.same(absent.ran, [['modprobe', '--dry-run', '--quiet', 'no_such_module']], 'looking loads nothing')
+  test.same(absent.ran, [['modprobe', '--dry-run', '--quiet', 'no_such_module']], 'reading loads nothing')
   test.equal(await readModule('no_such_module', recorder(1).run), undefined)
   test.equal(await readModule('no_such_module', recorder(127).run), undefined)
 })

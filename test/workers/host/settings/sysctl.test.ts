@@ -11,7 +11,7 @@ t.test('a value is read where the kernel shows it', async (test) => {
     test.throws(() => sysctlPath(key), key)
 })
 
-t.test('a value is written outside the confinement, which may not', async (test) => {
+t.test('a value is written outside the confinement, which forbids it', async (test) => {
   const ran: unknown[] = []
   const run: Run = async (...args) => {
     ran.push(args)

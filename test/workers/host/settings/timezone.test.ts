@@ -19,7 +19,7 @@ function files(test: Test): ZoneFiles {
   return { localtime: join(folder, 'localtime'), name: join(folder, 'timezone'), zones }
 }
 
-t.test('the zone is what the link names', async (test) => {
+t.test('the zone is the target of the link', async (test) => {
   for (const [target, zone] of [
     ['/usr/share/zoneinfo/Europe/Paris', 'Europe/Paris'],
     ['../usr/share/zoneinfo/America/Argentina/Salta', 'America/Argentina/Salta'],
@@ -32,13 +32,13 @@ t.test('the zone is what the link names', async (test) => {
   }
 })
 
-t.test('without a link, Debian’s note says it; without either it is UTC', async (test) => {
+t.test('without a link, Debian’s file has it; without either it is UTC', async (test) => {
   const found = files(test)
   test.equal(await readTimezone(found), 'Etc/UTC')
   writeFileSync(found.name, 'Asia/Tokyo\n')
   test.equal(await readTimezone(found), 'Asia/Tokyo')
   writeFileSync(found.localtime, 'TZif')
-  test.equal(await readTimezone(found), 'Asia/Tokyo', 'a copy says nothing')
+  test.equal(await readTimezone(found), 'Asia/Tokyo', 'a copy does not name it')
   writeFileSync(found.name, 'what ever\n')
   test.equal(await readTimezone(found), undefined)
   const linked = files(test)

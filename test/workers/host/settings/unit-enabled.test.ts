@@ -5,7 +5,7 @@ import { parseEnabled, readEnabled, writeEnabled } from '../../../../workers/hos
 const shown = (load: string, file: string, active: string) =>
   `LoadState=${load}\nActiveState=${active}\nUnitFileState=${file}\n`
 
-t.test('enabled is after a boot and now; mixed states keep their two halves', async (test) => {
+t.test('enabled covers the next boot and now; mixed states keep both parts', async (test) => {
   for (const [load, file, active, state] of [
     ['loaded', 'enabled', 'active', 'enabled'],
     ['loaded', 'enabled', 'reloading', 'enabled'],
@@ -22,7 +22,7 @@ t.test('enabled is after a boot and now; mixed states keep their two halves', as
   test.equal(parseEnabled(''), undefined)
 })
 
-t.test('each state is read of its own unit and written with the commands that make it', async (test) => {
+t.test('each state is read from its own unit and written with the commands that produce it', async (test) => {
   const ran: string[] = []
   const run: Run = async (argv, _, options) => {
     ran.push(`${argv.join(' ')}${options?.isUnconfined === true ? ' outside' : ''}`)
@@ -46,7 +46,7 @@ t.test('each state is read of its own unit and written with the commands that ma
   ])
 })
 
-t.test('a unit that systemd does not let run is a failure that says why', async (test) => {
+t.test('a unit that systemd does not let run is a failure with the reason', async (test) => {
   const status =
     'Condition: start condition failed at Fri\n           └─ ConditionCapability=CAP_SYS_TIME was not met\n'
   const answering =
