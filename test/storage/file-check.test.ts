@@ -39,7 +39,7 @@ t.test('a damaged file is refused with its name, instead of ending the process',
   const damages: Record<string, () => void> = {
     random: () => writeFileSync(file, randomBytes(whole.length)),
     'cut to a page': () => truncateSync(file, 4096),
-    // Behind what is used lies the room for what is to come.
+    // After the used part is the space for later data.
     'cut in half and more': () => truncateSync(file, Math.floor(used / 3)),
     'cut to some bytes': () => truncateSync(file, 100),
     text: () => writeFileSync(file, 'hello '.repeat(9000)),
@@ -52,7 +52,7 @@ t.test('a damaged file is refused with its name, instead of ending the process',
   }
 })
 
-t.test('of a store that was in use, an empty file is broken as well', async (test) => {
+t.test('an empty file of a used store is broken as well', async (test) => {
   const { folder, file } = await filledStore(test)
   test.equal(brokenFile(folder), undefined)
   writeFileSync(file, '')

@@ -8,7 +8,7 @@ t.test('the limits of the archive fit together', async (t) => {
   t.ok(limits.TAIL_KEPT_S > span_s(tierAt(0)), 'the tail outlives the open chunk of every object')
   t.ok(
     limits.TAIL_KEPT_S + limits.CHUNKS_EVERY_S + limits.SECONDS_PER_COMMIT <= limits.RING_SERVED_S,
-    'what open chunks need is in the ring until they are stored',
+    'seconds of open chunks are in the ring until they are stored',
   )
   t.ok(limits.BASELINE_EVERY_S * 2 <= limits.TAIL_KEPT_S, 'increments since a stored copy are in the tail')
   t.ok(limits.OBJECT_GONE_AFTER_S > limits.RING_ROWS, 'a place in the ring is empty when it is given away')

@@ -42,7 +42,7 @@ const fault = (folder: string): string => {
   }
 }
 
-t.test('what LMDB wrote is whole: a configuration and an archive', async (test) => {
+t.test('files of LMDB are whole: a configuration and an archive', async (test) => {
   test.equal(fault(await filled(test)), '')
   const archive = temporaryFolder(test, 'archive')
   const writer = new ArchiveWriter(archive, 1_700_000_000)
@@ -51,7 +51,7 @@ t.test('what LMDB wrote is whole: a configuration and an archive', async (test) 
   test.equal(fault(archive), '')
 })
 
-/** Writes bytes into the file and answers what was there. */
+/** Writes bytes into the file and returns the old ones. */
 function overwrite(file: string, at: number, bytes: Uint8Array): Buffer {
   const before = Buffer.alloc(bytes.length)
   const open = openSync(file, 'r+')
@@ -61,7 +61,7 @@ function overwrite(file: string, at: number, bytes: Uint8Array): Buffer {
   return before
 }
 
-/** Branches and leaves, in use or given back. */
+/** Returns branches and leaves, in use or freed. */
 function pagesOf(file: string): readonly number[] {
   const whole = readFileSync(file)
   return Array.from({ length: whole.length / PAGE }, (_, page) => page).filter((page) => {
@@ -70,7 +70,7 @@ function pagesOf(file: string): readonly number[] {
   })
 }
 
-/** Some pages that LMDB uses: zeroed, they are found. */
+/** Some pages that LMDB uses: when zeroed, they are found. */
 function usedPages(folder: string, file: string, random: () => number, test: Test): readonly number[] {
   const pages = pagesOf(file)
   return Array.from({ length: 40 }, () => pages[Math.floor(random() * pages.length)] ?? 2).filter((page) => {

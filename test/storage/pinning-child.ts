@@ -1,4 +1,4 @@
-/** Opens an environment, pins what it holds now with a read transaction, says so, and waits to be killed. */
+/** Opens an environment, pins its present state with a read transaction, reports that, and waits to be killed. */
 import { writeSync } from 'node:fs'
 import { openBinaryDatabase, openBinaryEnvironment } from '../../storage/env.ts'
 

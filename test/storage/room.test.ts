@@ -15,10 +15,10 @@ t.test('room is made before it is needed, and only then', async (t) => {
   const room = new FileRoom(directory, () => used)
   room.ensure(3 * MIB)
   const first = statSync(path).size
-  t.ok(first >= used + 6 * MIB && first < used + 8 * MIB, 'twice what is needed, in whole pieces')
+  t.ok(first >= used + 6 * MIB && first < used + 8 * MIB, 'twice the needed size, in whole pieces')
   used += MIB / 2
   room.ensure(3 * MIB)
-  t.ok(statSync(path).size - first <= MIB, 'no more than what was used up, in whole pieces')
+  t.ok(statSync(path).size - first <= MIB, 'no more than was used up, in whole pieces')
   const second = statSync(path).size
   room.ensure(MIB)
   t.equal(statSync(path).size, second, 'less is there already')
@@ -34,7 +34,7 @@ t.test('a device without space refuses before anything else is written', async (
   t.equal(room.refusal, 'the disk is full')
 })
 
-t.test('what cannot be opened for writing is not left to LMDB, however much room there is', async (t) => {
+t.test('a file that cannot be opened for writing is not left to LMDB, however much space there is', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'room-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   // Of files that a disk refuses to open for writing, the one that needs no mount.
@@ -44,7 +44,7 @@ t.test('what cannot be opened for writing is not left to LMDB, however much room
   t.throws(() => room.ensure(1), new NoRoomError('its file cannot be written (EISDIR)'))
 })
 
-t.test('the lock file is whole before LMDB maps it, and made once', async (t) => {
+t.test('the lock file is complete before LMDB maps it, and created once', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'room-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   makeLockFile(directory)

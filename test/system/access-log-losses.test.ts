@@ -99,7 +99,7 @@ t.test('a full disk loses no line while memory can hold them', { skip: noSmallDi
       writeFileSync(filler, Buffer.alloc(size))
       break
     } catch {
-      // Halved until it fits.
+      // Smaller, until it fits.
     }
   }
   for (let at = 0; at < 300; at++) await send(port, get(`/${Buffer.from(String(Math.sin(at))).toString('hex')}`))

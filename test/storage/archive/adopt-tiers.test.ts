@@ -52,8 +52,8 @@ class Archive {
   }
 
   /**
-   * Every bucket that the tiers answer for is the model's, and the archive is whole. Answers since when each tier
-   * answers.
+   * Checks that every bucket in the retention of the tiers matches the model, and that the archive is whole. Returns
+   * the start of each tier.
    */
   async verify(t: Test): Promise<readonly number[]> {
     const { writer } = this
@@ -66,7 +66,7 @@ class Archive {
       t.equal(wrong, 0, `${tier.name} of ${tier.step_s} s equals the model since ${from - START}`)
       return from
     })
-    // A reader that outlives a change of the tiers would keep handles of databases that are gone.
+    // A reader that outlives a change of the tiers would keep handles of deleted databases.
     await reader.close()
     return since
   }
@@ -99,7 +99,7 @@ function changed(index: number, change: Partial<Tier>): readonly Tier[] {
   return SMALL.map((tier, at) => (at === index ? { ...tier, ...change } : tier))
 }
 
-t.test('a shorter retention cuts the head, a longer one claims only what was kept', async (t) => {
+t.test('a shorter retention cuts the head, a longer one only claims existing data', async (t) => {
   const archive = new Archive(t)
   archive.run(5_000)
   const [, before = 0] = await archive.verify(t)
@@ -109,13 +109,13 @@ t.test('a shorter retention cuts the head, a longer one claims only what was kep
   t.ok(shorter >= before + 1_800)
   await archive.reopen(changed(1, { rows: 720 }))
   const [, longer = 0] = await archive.verify(t)
-  t.equal(longer, shorter, 'what was given up does not come back')
+  t.equal(longer, shorter, 'dropped data do not come back')
   archive.run(3_000)
   const [, later = 0] = await archive.verify(t)
-  t.equal(later, shorter, 'and is kept for longer from then on')
+  t.equal(later, shorter, 'and are kept for longer from then on')
 })
 
-t.test('other buckets, other chunks, one tier more, one less: computed from what is there', async (t) => {
+t.test('other buckets, other chunks, one tier more, one less: computed from the existing data', async (t) => {
   const archive = new Archive(t)
   archive.run(4_000)
   const [, ten = 0, minute = 0] = await archive.verify(t)
@@ -142,13 +142,13 @@ t.test('other buckets, other chunks, one tier more, one less: computed from what
   await archive.writer.close()
 })
 
-t.test('a start that is killed half-way leaves the old tiers; the next one finishes', async (t) => {
+t.test('a start that is killed midway leaves the old tiers; the next one finishes', async (t) => {
   const archive = new Archive(t)
   archive.run(4_000)
   const wanted = changed(2, { name: 'two-minutes', step_s: 120 })
   await archive.writer.close()
   const { hwm_s } = archive.writer
-  // A database of the name that the next generation will have, with what an earlier attempt wrote.
+  // A database with the name of the next generation, with data of an earlier attempt.
   const half = new ArchiveWriter(archive.directory, hwm_s, SMALL)
   const rest = half.databases.environment.openDB<Uint8Array, Uint8Array>({
     name: 'two-minutes',
@@ -175,7 +175,7 @@ t.test('the first tier has steps of one second, and there are at most eight', as
   t.throws(() => new ArchiveWriter(archive.directory, START, TIERS.slice(1)), /steps of 1 s/)
 })
 
-t.test('an archive made with the tiers of today opens with a floor of nothing', async (t) => {
+t.test('an archive made with the present tiers opens with an empty floor', async (t) => {
   const directory = temporaryFolder(t)
   const writer = new ArchiveWriter(directory, START)
   t.strictSame(

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { ByteSink, ByteSource, varintSize } from '../../../storage/archive/bytes.ts'
 
-t.test('varints of every safe integer come back, in the size that was foretold', async (t) => {
+t.test('varints of every safe integer are read back, with the predicted size', async (t) => {
   const edges = [0, 1, 127, 128, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 35, 2 ** 42, 2 ** 49, Number.MAX_SAFE_INTEGER]
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.maxSafeNat(), fc.constantFrom(...edges))), (values) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type ArchiveObject, decodeObject, encodeObject, objectKey } from '../../../storage/archive/catalog.ts'
 
-t.test('entries come back; what is no entry is not guessed at', async (t) => {
+t.test('entries are read back; anything else is not guessed at', async (t) => {
   const object: ArchiveObject = {
     id: 3,
     kind: 'server',
@@ -25,7 +25,7 @@ t.test('entries come back; what is no entry is not guessed at', async (t) => {
   }
 })
 
-t.test('objects are told apart by kind, name and backend', async (t) => {
+t.test('objects are distinguished by kind, name and backend', async (t) => {
   const keys = [
     objectKey('frontend', 'a', ''),
     objectKey('backend', 'a', ''),

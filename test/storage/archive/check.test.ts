@@ -57,7 +57,7 @@ t.test('every kind of damage is named', async (t) => {
   await writer.close()
 })
 
-t.test('what does not belong into the crash tail is named', async (t) => {
+t.test('foreign data in the crash tail are named', async (t) => {
   const directory = temporaryFolder(t)
   const writer = new ArchiveWriter(directory, S)
   writeSeconds(writer, 'fe', 200, () => 1)

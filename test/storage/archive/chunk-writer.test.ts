@@ -34,14 +34,14 @@ t.test('chunks are stored when they are due, in order, and only when something i
     new ChunkWriter().storeDue(base, tierAt(0), objects, source, START, START + 120),
   )
   t.equal(stored, 2)
-  t.strictSame(asked, [1, 2, 3], 'what was not seen for longer than a chunk is not asked for')
+  t.strictSame(asked, [1, 2, 3], 'an object not seen for longer than a chunk is skipped')
   t.strictSame(
     Array.from(base.getKeys(), (key) => [keyFirst(key) - START, keySecond(key)]),
     [
       [1, 1],
       [2, 2],
     ],
-    'each object has a phase of its own',
+    'each object has its own phase',
   )
   await environment.close()
 })

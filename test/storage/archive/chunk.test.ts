@@ -15,7 +15,7 @@ const seconds = fc.array(fc.oneof(fc.constant(0), fc.nat(1_000), fc.nat(2 ** 31)
   maxLength: 480,
 })
 
-t.test('base chunks come back', async (t) => {
+t.test('base chunks are read back', async (t) => {
   fc.assert(
     fc.property(seconds, (values) => {
       const bytes = encodeBaseChunk(new ByteSink(), 1_700_000_000, Float64Array.from(values), 120)
@@ -26,7 +26,7 @@ t.test('base chunks come back', async (t) => {
   t.pass()
 })
 
-t.test('coarse chunks come back, and end where they should', async (t) => {
+t.test('coarse chunks are read back, and end where they should', async (t) => {
   fc.assert(
     fc.property(seconds, (values) => {
       const points = new Points()
@@ -43,7 +43,7 @@ t.test('coarse chunks come back, and end where they should', async (t) => {
   t.pass()
 })
 
-t.test('the head tells first bucket and length; another version is refused', async (t) => {
+t.test('the head has first bucket and length; another version is refused', async (t) => {
   const bytes = encodeBaseChunk(new ByteSink(), 1_700_000_000, new Float64Array(480), 120)
   t.match(readHead(new ByteSource(bytes)), { first_s: 1_700_000_000, n: 120 })
   bytes[0] = 9

@@ -9,7 +9,7 @@ function sizeOf(values: readonly number[]): number {
   return sink.length
 }
 
-t.test('any column comes back bit by bit, unknown values included', async (t) => {
+t.test('any column is read back bit by bit, unknown values included', async (t) => {
   const value = fc.oneof(
     fc.constant(0),
     fc.constant(Number.NaN),
@@ -32,7 +32,7 @@ t.test('any column comes back bit by bit, unknown values included', async (t) =>
   t.pass()
 })
 
-t.test('the smaller encoding is taken', async (t) => {
+t.test('the smaller encoding is used', async (t) => {
   t.equal(sizeOf(Array.from({ length: 120 }, () => 0)), 1, 'idle')
   t.equal(sizeOf(Array.from({ length: 120 }, () => Number.NaN)), 1, 'unknown')
   t.equal(sizeOf(Array.from({ length: 120 }, () => 500)), 4, 'constant')

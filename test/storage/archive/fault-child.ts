@@ -1,5 +1,6 @@
 /**
- * Writes an archive for some seconds on a disk that fails, goes on whatever happens, and reports each committed second.
+ * Writes an archive for some seconds on a disk that fails, continues whatever happens, and reports each committed
+ * second.
  */
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'

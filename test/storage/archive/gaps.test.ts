@@ -16,7 +16,7 @@ const S = 1_700_000_000
 const DAY = 86_400
 const YEARS_36 = 36 * 365 * DAY
 
-t.test('they are read as they were written', async (t) => {
+t.test('they are read back as written', async (t) => {
   const rows = new Map<string, Uint8Array>()
   const name = (key: Uint8Array) => `${keyFirst(key)} ${keySecond(key)}`
   const meta = {
@@ -34,12 +34,12 @@ t.test('they are read as they were written', async (t) => {
   t.strictSame(readGaps(meta), [])
 })
 
-t.test('without a gap a tier keeps what it answers for, and in no case what is before its floor', async (t) => {
+t.test('without a gap a tier keeps its retention, and never data before its floor', async (t) => {
   t.equal(keptFrom(tierAt(0), S, []), coverageStart(tierAt(0), S))
   t.equal(keptFrom({ ...tierAt(1), floor_s: S - 95 }, S, [{ from_s: S - 90, to_s: S - 50 }]), S - 90)
 })
 
-t.test('what was recorded before a gap grows old with what is recorded after it', async (t) => {
+t.test('data before a gap age with the data recorded after it', async (t) => {
   const base = tierAt(0)
   const gaps = [{ from_s: S, to_s: S + YEARS_36 }]
   const after = (seconds: number) => keptFrom(base, S + YEARS_36 + seconds, gaps)
@@ -61,13 +61,13 @@ t.test('set back, the gap ends there', async (t) => {
   t.strictSame(gapsBefore(gaps, S), [])
 })
 
-t.test('a gap that the crash tail alone knows of is one, and a short one is not', async (t) => {
+t.test('a gap in the crash tail alone counts, and a short one does not', async (t) => {
   const known = [{ from_s: S - 900, to_s: S - 500 }]
   const records = [S - 900, S - 500, S, S + 10, S + 10 + YEARS_36, S + 11 + YEARS_36].map((to_s) => ({ to_s }))
   t.strictSame(gapsOfTail(known, records, S), [...known, { from_s: S + 10, to_s: S + 10 + YEARS_36 }])
 })
 
-t.test('of too many the shortest is not remembered', async (t) => {
+t.test('of too many the shortest is dropped', async (t) => {
   let gaps: readonly Gap[] = [{ from_s: 1, to_s: 1 + YEARS_36 }]
   for (let index = 1; index <= GAPS_MAX; index++) gaps = withGap(gaps, { from_s: index * DAY, to_s: index * DAY + 999 })
   t.equal(gaps.length, GAPS_MAX)

@@ -14,7 +14,7 @@ function poll(counters: ProcessCounters, values: Readonly<Record<number, number>
   return increments
 }
 
-t.test('a process of unknown age gives a baseline first, a fresh one counts from zero', async (t) => {
+t.test('a process of unknown age starts with a baseline, a fresh one counts from zero', async (t) => {
   t.ok(Number.isNaN(poll(new ProcessCounters(1, false), { 0: 100 })['0']))
   t.equal(poll(new ProcessCounters(1, true), { 0: 100 })['0'], 100)
 })
@@ -30,7 +30,7 @@ t.test('difference, unchanged, cleared, empty', async (t) => {
   t.ok(Number.isNaN(poll(counters, { 0: 12 })['0']), 'nothing to compare it with')
 })
 
-t.test('no 32-bit wrap: a smaller value is never taken for an overflow', async (t) => {
+t.test('no 32-bit wrap: a smaller value never counts as an overflow', async (t) => {
   const counters = new ProcessCounters(1, false)
   poll(counters, { 0: 2 ** 32 - 1 })
   t.ok(Number.isNaN(poll(counters, { 0: 5 })['0']))
@@ -46,9 +46,9 @@ t.test('an object that was away for a poll counts from zero again', async (t) =>
   t.equal(counters.valueOf(1, 0), 3)
 })
 
-t.test('restored counters are the poll before', async (t) => {
+t.test('restored counters are the previous poll', async (t) => {
   const counters = new ProcessCounters(1, false)
   counters.restore(3, (slot) => (slot === 2 ? 40 : undefined))
   const increments = poll(counters, { 0: 10, 2: 45 })
-  t.strictSame([increments['0'], increments['2']], [Number.NaN, 5], 'what is not known is not new')
+  t.strictSame([increments['0'], increments['2']], [Number.NaN, 5], 'an unknown one is not new')
 })

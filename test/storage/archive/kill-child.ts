@@ -1,4 +1,4 @@
-/** Writes an archive as fast as it can and reports each committed second; is killed by its parent. */
+/** Writes an archive as fast as possible and reports each committed second; is killed by its parent. */
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { writeSync } from 'node:fs'

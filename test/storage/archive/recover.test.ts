@@ -17,7 +17,7 @@ import { seededRandom } from './reference-model.ts'
 const ROUNDS = Number(process.env['FULCRUM_TEST_KILLS'] ?? 6)
 
 /**
- * Runs a writer until it has committed `seconds` more, kills it without warning, answers the last second it reported.
+ * Runs a writer until it has committed `seconds` more, kills it without warning, returns the last second it reported.
  */
 async function writeAndKill(directory: string, seconds: number): Promise<number> {
   const script = new URL('kill-child.ts', import.meta.url).pathname
@@ -69,7 +69,7 @@ t.test('kill -9 at any moment: nothing reported is lost, nothing is torn', async
       for (let i = 0; i < 30; i++) stored += points.sum[points.n + i] ?? 0
       if (sum !== stored) wrong++
     }
-    t.equal(wrong, 0, 'every stored value is the one that was written')
+    t.equal(wrong, 0, 'every stored value is the written one')
     await writer.close()
   }
 })

@@ -40,7 +40,7 @@ export class ReferenceModel {
   }
 }
 
-/** rrd_fetch_fn's choice of an archive, as in the oracle; tiers are [step, rows]. */
+/** The choice of an archive by rrd_fetch_fn, as in the oracle; tiers are [step, rows]. */
 export function selectByModel(
   tiers: readonly (readonly [number, number])[],
   last: number,

@@ -25,7 +25,7 @@ t.test('numbers are never reused, the same object keeps its own', async (t) => {
   t.equal(registry.takeChanges().added.length, 0)
 })
 
-t.test('an object that is gone gives up its place and gets one again when it is back', async (t) => {
+t.test('a removed object gives up its place and gets one again when it is back', async (t) => {
   const { ring, registry } = begin()
   const a = registry.ensure('server', 'a', 'b', S)
   const b = registry.ensure('server', 'b', 'b', S)
@@ -37,12 +37,12 @@ t.test('an object that is gone gives up its place and gets one again when it is 
   t.strictSame([a?.slot, a?.died_s, b?.died_s], [-1, S, undefined])
   t.strictSame(registry.takeChanges().removed, [1])
   const c = registry.ensure('server', 'c', 'b', later)
-  t.strictSame([c?.slot, c?.id], [0, 3], 'the place is used again, the number is not')
+  t.strictSame([c?.slot, c?.id], [0, 3], 'the place is reused, the number is not')
   t.strictSame([registry.ensure('server', 'a', 'b', later)?.slot, a?.died_s], [2, undefined])
 })
 
 t.test(
-  'who is gone for longer than a chunk is open costs nothing; who is gone for longer than all tiers is forgotten',
+  'an object gone for longer than a chunk is open costs nothing; one gone for longer than all tiers is forgotten',
   async (t) => {
     const { registry } = begin()
     const old = registry.ensure('server', 'old', 'b', S)
@@ -59,24 +59,24 @@ t.test(
   },
 )
 
-t.test('a clock that is set back by days: who was gone by then has open chunks again', async (t) => {
+t.test('a clock that is set back by days: objects gone by then have open chunks again', async (t) => {
   const { registry } = begin()
   const gone = registry.ensure('server', 'gone', 'b', S)
   registry.retire(S + 3 * 86_400, 86_400)
   t.strictSame(registry.active(), [])
   registry.placeAgain(S + 3_600, 130)
   registry.stepBack(S + 3_600)
-  t.strictSame(registry.active(), [gone], 'also for the chunks that are due before anybody looks who is gone')
+  t.strictSame(registry.active(), [gone], 'also for the chunks that are due before the check for removed objects')
 })
 
-t.test('beyond the cap objects are refused, and it is said', async (t) => {
+t.test('beyond the cap objects are refused, which is reported', async (t) => {
   const { ring } = begin()
   const full = new ObjectRegistry([], 1, ring)
-  // Places without a ring behind them: the cap is about numbers.
+  // Places without a ring: the cap is about numbers.
   ring.own = () => undefined
   for (let i = 0; i < ARCHIVE_OBJECTS_MAX; i++) full.ensure('server', String(i), 'b', S)
   t.notOk(full.takeRefused())
   t.equal(full.ensure('server', 'one more', 'b', S), undefined)
   t.ok(full.takeRefused())
-  t.ok(full.ensure('server', '5', 'b', S), 'those that are in stay in')
+  t.ok(full.ensure('server', '5', 'b', S), 'existing ones stay')
 })

@@ -25,7 +25,7 @@ async function filled(directory: string, seconds = SECONDS): Promise<void> {
   await writer.close()
 }
 
-/** One flipped bit in a row that `random` chooses; answers where. */
+/** Flips one bit in a row that `random` chooses; returns its place. */
 async function flip(directory: string, random: () => number): Promise<string> {
   const { environment } = openArchiveDatabases(directory)
   const rows = TABLES.flatMap((name) => {
@@ -45,7 +45,7 @@ async function flip(directory: string, random: () => number): Promise<string> {
   return `${name} ${Buffer.from(key).readUInt32BE(0)}/${Buffer.from(key).readUInt32BE(4)}`
 }
 
-t.test('every flipped bit is found; the archive goes on, and is whole again after a repair', async (t) => {
+t.test('every flipped bit is found; the archive continues, and is whole again after a repair', async (t) => {
   const random = seededRandom(16)
   for (let round = 0; round < 12; round++) {
     const directory = temporaryFolder(t)
@@ -68,7 +68,7 @@ t.test('every flipped bit is found; the archive goes on, and is whole again afte
   }
 })
 
-t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers as well', async (t) => {
+t.test('a damaged chunk is unknown and reported; the rest is answered, coarser tiers as well', async (t) => {
   const directory = temporaryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
@@ -89,11 +89,11 @@ t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers
   const known = values.subarray(400, 800).filter((one) => one === one).length
   t.ok(known >= 200 && known < 400, `${known} of 400 seconds are known`)
   t.equal(reader.takeDamage().length, 1)
-  t.strictSame(reader.takeDamage(), [], 'told once')
+  t.strictSame(reader.takeDamage(), [], 'reported once')
   await reader.close()
   await writer.close()
   t.equal((await repairArchive(directory)).length, 1)
-  t.strictSame(await checkArchiveDirectory(directory), [], 'a coarser tier is not blamed for what the finer one lost')
+  t.strictSame(await checkArchiveDirectory(directory), [], 'a coarser tier is not blamed for a loss in the finer one')
 })
 
 t.test('many damaged chunks of a tier are one sentence', async (t) => {
@@ -111,7 +111,7 @@ t.test('many damaged chunks of a tier are one sentence', async (t) => {
   t.strictSame(await checkArchiveDirectory(directory), [])
 })
 
-t.test('an object that the catalog lost: a repair takes out what was stored of it, and all is whole', async (t) => {
+t.test('an object that the catalog lost: a repair removes its data, and everything is whole', async (t) => {
   const directory = temporaryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
@@ -135,7 +135,7 @@ t.test('an object that the catalog lost: a repair takes out what was stored of i
   const writer = new ArchiveWriter(directory, S + SECONDS)
   writeSeconds(writer, 'fe', SECONDS, () => 2)
   await writer.close()
-  t.strictSame(await checkArchiveDirectory(directory), [], 'and under its name it begins anew')
+  t.strictSame(await checkArchiveDirectory(directory), [], 'and under its name it starts again')
 })
 
 t.test(
@@ -157,7 +157,7 @@ t.test(
         t.strictSame(await checkArchiveDirectory(directory), [])
       }
       const writer = new ArchiveWriter(directory, S + 100)
-      t.equal(writer.hwm_s, S + 95, 'the seconds behind it are there')
+      t.equal(writer.hwm_s, S + 95, 'the later seconds are there')
       if (round % 2 === 1) t.match(writer.databases.damage.take(), [/^tail-0 at byte/])
       const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
       const object = writer.objects().find(({ name }) => name === 'fe')
@@ -172,7 +172,7 @@ t.test(
   },
 )
 
-t.test('a crash tail that is gone: what is in chunks is there, the rest is unknown and told', async (t) => {
+t.test('a missing crash tail: data in chunks are there, the rest is unknown and reported', async (t) => {
   for (const isRepaired of [false, true]) {
     const directory = temporaryFolder(t)
     await filled(directory, 400)
@@ -191,7 +191,7 @@ t.test('a crash tail that is gone: what is in chunks is there, the rest is unkno
   }
 })
 
-t.test('the crash tail of another archive, and an archive that was made anew beside an old tail', async (t) => {
+t.test('the crash tail of another archive, and a new archive beside an old tail', async (t) => {
   const [directory, other] = [temporaryFolder(t), temporaryFolder(t)]
   await filled(directory, 300)
   await filled(other, 100)
@@ -209,7 +209,7 @@ t.test('the crash tail of another archive, and an archive that was made anew bes
   t.strictSame(await checkArchiveDirectory(other), [])
 })
 
-t.test('an archive without seals is taken over, its chunks as they are', async (t) => {
+t.test('an archive without seals is adopted, its chunks unchanged', async (t) => {
   const directory = temporaryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
@@ -227,7 +227,7 @@ t.test('an archive without seals is taken over, its chunks as they are', async (
   }
   openBinaryDatabase(environment, 'meta').putSync(META_SCHEMA, makeKey(1, 0))
   await environment.close()
-  t.strictSame(await checkArchiveDirectory(directory), [], 'before it is taken over')
+  t.strictSame(await checkArchiveDirectory(directory), [], 'before its adoption')
   const writer = new ArchiveWriter(directory, S + SECONDS)
   t.equal(writer.hwm_s, S + SECONDS - 5)
   writeSeconds(writer, 'fe', 60, () => 3)

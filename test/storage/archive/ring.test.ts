@@ -9,10 +9,10 @@ function copy(reader: RingReader, slot: number, id: number, from: number, to: nu
   return reader.copy(slot, id, from, to, out, 0, to - from, 4) ? [...out.subarray(0, to - from)] : undefined
 }
 
-t.test('a reader sees what was written; unset values are unknown', async (t) => {
+t.test('a reader sees the written values; unset ones are unknown', async (t) => {
   const writer = new RingWriter()
   writer.reset(S)
-  t.equal(writer.own(0, 7), 0, 'the first object makes the first slab')
+  t.equal(writer.own(0, 7), 0, 'the first object creates the first slab')
   t.equal(writer.own(1, 8), undefined)
   writer.beginSecond(S)
   writer.set(0, S, 0, 5)

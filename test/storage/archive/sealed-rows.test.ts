@@ -15,13 +15,13 @@ function fixture(t: Test, isUnsealed?: (key: Uint8Array, value: Uint8Array) => b
   return { environment, raw, damage, rows: new SealedRows(raw, 't1', damage, isUnsealed) }
 }
 
-t.test('what was put is got in every way, whatever its length', async (t) => {
+t.test('a row is read back in every way, whatever its length', async (t) => {
   const { rows, damage } = fixture(t)
   for (const length of [0, 1, 300, 5_000]) {
     const value = new Uint8Array(length).fill(7)
     rows.putSync(KEY, value)
     t.strictSame(Uint8Array.from(rows.get(KEY) ?? [1]), value)
-    t.strictSame(Uint8Array.from(rows.getFast(KEY) ?? [1]), value, 'without what the shared buffer held before')
+    t.strictSame(Uint8Array.from(rows.getFast(KEY) ?? [1]), value, 'without the earlier content of the shared buffer')
     t.strictSame(
       [...rows.getRange()].map((row) => Uint8Array.from(row.value)),
       [value],
@@ -32,7 +32,7 @@ t.test('what was put is got in every way, whatever its length', async (t) => {
   t.strictSame(damage.places, [])
 })
 
-t.test('each flipped bit makes a row unknown, and is told with its place', async (t) => {
+t.test('each flipped bit makes a row unknown, and is reported with its place', async (t) => {
   const { rows, raw, damage } = fixture(t)
   rows.putSync(KEY, new Uint8Array([2, 0, 1, 200, 5]))
   rows.putSync(makeKey(660, 4), new Uint8Array([9]))
@@ -50,11 +50,11 @@ t.test('each flipped bit makes a row unknown, and is told with its place', async
     'the rest is served',
   )
   raw.putSync(KEY, Uint8Array.from(raw.get(makeKey(660, 4)) ?? []))
-  t.equal(rows.get(KEY), undefined, 'another row’s bytes are not this one’s')
+  t.equal(rows.get(KEY), undefined, 'another row’s bytes do not fit this one')
   t.strictSame(damage.places, ['t1 600/4'])
 })
 
-t.test('what is given up is taken out or marked, and only that', async (t) => {
+t.test('lost rows are removed or marked, and only those', async (t) => {
   const { rows, raw, environment } = fixture(t)
   rows.putSync(KEY, new Uint8Array([1]))
   rows.putSync(makeKey(660, 4), new Uint8Array([2]))

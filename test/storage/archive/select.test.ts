@@ -32,7 +32,7 @@ t.test('the choice of a tier is that of rrd_fetch_fn, ties included', async (t) 
   t.pass()
 })
 
-t.test('by name: finest when omitted, nearest when asked, the finer on a tie, coarser when too old', async (t) => {
+t.test('by name: finest when omitted, nearest when requested, the finer on a tie, coarser when too old', async (t) => {
   const step = (start: number, resolution?: number) => tierAt(selectTier(TIERS, HWM, start, resolution)).step_s
   t.equal(step(HWM - 60), 1)
   t.equal(step(HWM - 60, 11), 10)

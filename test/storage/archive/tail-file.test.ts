@@ -10,7 +10,7 @@ const PLACE = { mark: 0x9876_5432, pair: 0 }
 const FIRST_S = 1_700_000_000
 const sink = new RecordSink()
 
-/** The record of one second: its last digits, as often as they say. */
+/** Writes the record of one second: its last digits, as often as they say. */
 function write(file: TailFile, second: number, needless_s = 0): void {
   sink.begin(second + 1)
   sink.add('row', second, 3, new Uint8Array(second % 100).fill(second % 100))
@@ -21,7 +21,7 @@ function write(file: TailFile, second: number, needless_s = 0): void {
 const secondsOf = ({ records }: FoundTail): readonly number[] => records.map(({ to_s }) => to_s - 1 - FIRST_S)
 const upTo = (n: number, from = 0) => Array.from({ length: n - from }, (_, i) => from + i)
 
-t.test('what was written is read, and goes on after a restart', async (t) => {
+t.test('written records are read back, also after a restart', async (t) => {
   const directory = temporaryFolder(t)
   let file = new TailFile(directory, PLACE)
   for (let n = 0; n < 50; n++) write(file, FIRST_S + n)
@@ -43,7 +43,7 @@ t.test('what was written is read, and goes on after a restart', async (t) => {
   t.equal(sixth?.sampled_s, FIRST_S + 5)
 })
 
-t.test('the files take turns: what is needed is there, and older records are told from newer ones', async (t) => {
+t.test('the files alternate: needed data are there, and older records are distinguished from newer ones', async (t) => {
   const directory = temporaryFolder(t)
   let file = new TailFile(directory, PLACE)
   for (let n = 0; n < 400; n++) {
@@ -61,7 +61,7 @@ t.test('the files take turns: what is needed is there, and older records are tol
   file.close()
 })
 
-t.test('an end that is torn anywhere is no damage, and is written over', async (t) => {
+t.test('an end that is torn anywhere is no damage, and is overwritten', async (t) => {
   const directory = temporaryFolder(t)
   const path = join(directory, 'tail-0')
   const file = new TailFile(directory, PLACE)
@@ -70,7 +70,7 @@ t.test('an end that is torn anywhere is no damage, and is written over', async (
   write(file, FIRST_S + 30)
   file.close()
   const whole = readFileSync(path).subarray(0, readTail(directory, PLACE).next.at)
-  // What was there before: nothing, or the records of an earlier round.
+  // The earlier content: nothing, or the records of an earlier round.
   for (const rest of [new Uint8Array(whole.length), whole.subarray(0, whole.length - at)]) {
     for (let length = at; length < whole.length; length++) {
       writeFileSync(path, Buffer.concat([whole.subarray(0, length), rest.subarray(0, whole.length - length)]))
@@ -86,7 +86,7 @@ t.test('an end that is torn anywhere is no damage, and is written over', async (
   t.strictSame(secondsOf(readTail(directory, PLACE)), upTo(30))
 })
 
-t.test('a flipped bit costs its record, and is told wherever another one follows', async (t) => {
+t.test('a flipped bit costs its record, and is reported wherever another one follows', async (t) => {
   const directory = temporaryFolder(t)
   const path = join(directory, 'tail-0')
   const file = new TailFile(directory, PLACE)
@@ -108,30 +108,27 @@ t.test('a flipped bit costs its record, and is told wherever another one follows
   }
 })
 
-t.test(
-  'records of another archive, of another kind of file, or of nothing are as if they were not there',
-  async (t) => {
-    const directory = temporaryFolder(t)
-    const file = new TailFile(directory, PLACE)
-    for (let n = 0; n < 5; n++) write(file, FIRST_S + n)
-    file.close()
-    const nothing = { records: [], damaged: [], next: { file: 0, at: 0, sequence: 1, first_s: undefined } }
-    t.strictSame(readTail(directory, { ...PLACE, mark: 1 }), nothing)
-    t.strictSame(readTail(directory, { ...PLACE, pair: 1 }), nothing)
-    const bytes = readFileSync(join(directory, 'tail-0'))
-    // The first four bytes say what the file is; a later version has others.
-    for (let at = bytes.indexOf('FTAI'); at >= 0; at = bytes.indexOf('FTAI', at + 1)) bytes.write('FTAJ', at)
-    writeFileSync(join(directory, 'tail-0'), bytes)
-    t.strictSame(readTail(directory, PLACE), nothing)
-    writeFileSync(join(directory, 'tail-0'), Buffer.from('FTAI'.repeat(100)))
-    t.strictSame(readTail(directory, PLACE), nothing)
-    removeTail(directory, 0)
-    t.notOk(existsSync(join(directory, 'tail-0')))
-    t.strictSame(readTail(directory, PLACE), nothing)
-  },
-)
+t.test('records of another archive, of another kind of file, or of nothing are ignored', async (t) => {
+  const directory = temporaryFolder(t)
+  const file = new TailFile(directory, PLACE)
+  for (let n = 0; n < 5; n++) write(file, FIRST_S + n)
+  file.close()
+  const nothing = { records: [], damaged: [], next: { file: 0, at: 0, sequence: 1, first_s: undefined } }
+  t.strictSame(readTail(directory, { ...PLACE, mark: 1 }), nothing)
+  t.strictSame(readTail(directory, { ...PLACE, pair: 1 }), nothing)
+  const bytes = readFileSync(join(directory, 'tail-0'))
+  // The first four bytes identify the file; a later version has others.
+  for (let at = bytes.indexOf('FTAI'); at >= 0; at = bytes.indexOf('FTAI', at + 1)) bytes.write('FTAJ', at)
+  writeFileSync(join(directory, 'tail-0'), bytes)
+  t.strictSame(readTail(directory, PLACE), nothing)
+  writeFileSync(join(directory, 'tail-0'), Buffer.from('FTAI'.repeat(100)))
+  t.strictSame(readTail(directory, PLACE), nothing)
+  removeTail(directory, 0)
+  t.notOk(existsSync(join(directory, 'tail-0')))
+  t.strictSame(readTail(directory, PLACE), nothing)
+})
 
-t.test('a disk that refuses: the record takes the same place when it does not', async (t) => {
+t.test('a disk that refuses: the record takes the same place when it recovers', async (t) => {
   const directory = temporaryFolder(t)
   symlinkSync('/dev/full', join(directory, 'tail-0'))
   const file = new TailFile(directory, PLACE)
@@ -145,7 +142,7 @@ t.test('a disk that refuses: the record takes the same place when it does not', 
   t.throws(() => write(new TailFile(join(directory, 'none'), PLACE), FIRST_S), NoRoomError)
 })
 
-t.test('both files get room for minutes at once: of one second, however many a record has', async (t) => {
+t.test('both files get space for minutes at once: of one second, however many a record has', async (t) => {
   for (const seconds of [1, 100]) {
     const directory = temporaryFolder(t)
     const file = new TailFile(directory, PLACE)
@@ -160,7 +157,7 @@ t.test('both files get room for minutes at once: of one second, however many a r
   }
 })
 
-t.test('a file that was lost or put back from a copy: the rest is read, and what is missing is told', async (t) => {
+t.test('a file that was lost or restored from a copy: the rest is read, and the gap is reported', async (t) => {
   const directory = temporaryFolder(t)
   const file = new TailFile(directory, PLACE)
   const [first, second] = [join(directory, 'tail-0'), join(directory, 'tail-1')]
@@ -171,7 +168,7 @@ t.test('a file that was lost or put back from a copy: the rest is read, and what
   const whole = readTail(directory, PLACE)
   t.strictSame(secondsOf(whole), upTo(50))
   copyFileSync(`${second}.copy`, second)
-  t.strictSame(secondsOf(readTail(directory, PLACE)), upTo(45), 'a copy of before is an end of before')
+  t.strictSame(secondsOf(readTail(directory, PLACE)), upTo(45), 'an earlier copy is an earlier end')
   removeTail(directory, 0)
   removeTail(directory, 1)
   copyFileSync(`${second}.copy`, first)

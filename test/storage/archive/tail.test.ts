@@ -10,7 +10,7 @@ import {
 } from '../../../storage/archive/tail.ts'
 import { TAIL_BLOCK_OBJECTS } from '../../../storage/limits.ts'
 
-t.test('blocks and baselines come back', async (t) => {
+t.test('blocks and baselines are read back', async (t) => {
   const values = Float64Array.from({ length: 4 * TAIL_BLOCK_OBJECTS }, (_, i) =>
     i % 3 === 0 ? Number.NaN : i % 5 === 0 ? 0 : i * 1e9,
   )

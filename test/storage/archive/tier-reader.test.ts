@@ -53,7 +53,7 @@ t.test('open coarse buckets come from the finer tier', async (t) => {
   )
 })
 
-t.test('a ring that was overwritten meanwhile is said', async (t) => {
+t.test('a ring that was overwritten meanwhile is reported', async (t) => {
   const reader = new TierReader(TIERS, chunk, ringFrom(RING_FROM, true))
   t.notOk(reader.readBase({ id: 0, slot: 3 }, S + 300, S + 310, S + 400, new Float64Array(40)))
 })

@@ -9,7 +9,7 @@ import { writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 
-t.test('only what lies wholly before the retention goes, a bounded number at a time', async (t) => {
+t.test('only chunks entirely before the retention are deleted, a limited number at a time', async (t) => {
   const writer = new ArchiveWriter(temporaryFolder(t), S)
   writeSeconds(writer, 'fe', 1_000, () => 1)
   const { databases, hwm_s } = writer
@@ -19,7 +19,7 @@ t.test('only what lies wholly before the retention goes, a bounded number at a t
   const trim = (now_s: number, limit: number) =>
     databases.environment.transactionSync(() => trimTier(databases, 0, now_s, [], limit))
   t.equal(trim(hwm_s, 100), 0)
-  t.equal(trim((ends[0] ?? 0) + 7_200 + TRIM_GRACE_S - 1, 2), 0, 'kept a while for who is still reading')
+  t.equal(trim((ends[0] ?? 0) + 7_200 + TRIM_GRACE_S - 1, 2), 0, 'kept a while for current readers')
   t.equal(trim((ends[2] ?? 0) + 7_200 + TRIM_GRACE_S, 2), 2)
   t.equal(trim((ends[2] ?? 0) + 7_200 + TRIM_GRACE_S, 2), 1, 'the one that ends just there holds nothing any more')
   t.strictSame(stored(), ends.slice(3))
@@ -28,7 +28,7 @@ t.test('only what lies wholly before the retention goes, a bounded number at a t
   await writer.close()
 })
 
-t.test('with as many objects as there may be, a turn removes more than comes until the next one', async (t) => {
+t.test('with the maximum of objects, a turn removes more than is added until the next one', async (t) => {
   for (const { step_s, points } of TIERS) {
     const coming = (TIERS.length * ARCHIVE_OBJECTS_MAX) / (step_s * points)
     t.ok(trimKeys(TIERS, ARCHIVE_OBJECTS_MAX) >= 2 * coming, `chunks of ${points} points of ${step_s} s`)

@@ -115,7 +115,7 @@ t.test('every tier equals the naive model, at many moments, with gaps and restar
     if (i === 700) gap(simulation, 40)
     if (i === 1_100) gap(simulation, 400)
     if (i % 487 === 300) {
-      // A restart at any second: nothing but what is on disk carries on.
+      // A restart at any second: only data on disk carry over.
       await simulation.writer.close()
       simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
       t.equal(simulation.writer.hwm_s, simulation.now)
@@ -129,45 +129,42 @@ t.test('every tier equals the naive model, at many moments, with gaps and restar
   t.strictSame(await checkArchiveDirectory(simulation.directory), [])
 })
 
-t.test(
-  'a disk that refuses for a while: served values stay, and what the ring still holds is stored afterwards',
-  async (t) => {
-    const simulation = begin(t, 9)
-    for (let i = 0; i < 400; i++) second(simulation)
-    simulation.writer.hold('the disk fails')
-    const stuck = simulation.writer.hwm_s
-    for (let i = 0; i < 200; i++) t.throws(() => second(simulation), /the disk fails/)
-    t.strictSame(
-      [simulation.writer.hwm_s, simulation.writer.ring.hwm()],
-      [stuck, stuck + 200],
-      'what is not stored is served from memory',
-    )
-    const during = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
-    t.ok(compareTier(t, simulation, during, 0, START) > 0, 'also the seconds that are not stored')
-    simulation.writer.hold(undefined)
-    second(simulation)
-    compareAll(t, simulation, START)
-    // Longer than the ring: the oldest seconds are lost, and nothing else is.
-    simulation.writer.hold('the disk fails')
-    const before = simulation.writer.hwm_s
-    for (let i = 0; i < 400; i++) t.throws(() => second(simulation))
-    simulation.writer.hold(undefined)
-    second(simulation)
-    const kept = simulation.writer.ring.oldest()
-    t.ok(kept <= before + 401 - 200, 'the last 200 seconds at least are kept')
-    simulation.model.forget(before, kept)
-    compareAll(t, simulation, START)
-    t.strictSame(checkArchive(simulation.writer.databases), [])
-    const reader = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
-    const [object] = simulation.writer.objects()
-    const lost = new Float64Array(50 * METRIC_COUNT)
-    reader.readBase(object ?? { id: 0, slot: -1 }, before + 5, before + 55, lost)
-    t.ok(lost.every(Number.isNaN))
-    await simulation.writer.close()
-  },
-)
+t.test("a disk that refuses for a while: served values stay, and the ring's data are stored afterwards", async (t) => {
+  const simulation = begin(t, 9)
+  for (let i = 0; i < 400; i++) second(simulation)
+  simulation.writer.hold('the disk fails')
+  const stuck = simulation.writer.hwm_s
+  for (let i = 0; i < 200; i++) t.throws(() => second(simulation), /the disk fails/)
+  t.strictSame(
+    [simulation.writer.hwm_s, simulation.writer.ring.hwm()],
+    [stuck, stuck + 200],
+    'unstored seconds are served from memory',
+  )
+  const during = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
+  t.ok(compareTier(t, simulation, during, 0, START) > 0, 'also the unstored seconds')
+  simulation.writer.hold(undefined)
+  second(simulation)
+  compareAll(t, simulation, START)
+  // Longer than the ring: the oldest seconds are lost, and nothing else is.
+  simulation.writer.hold('the disk fails')
+  const before = simulation.writer.hwm_s
+  for (let i = 0; i < 400; i++) t.throws(() => second(simulation))
+  simulation.writer.hold(undefined)
+  second(simulation)
+  const kept = simulation.writer.ring.oldest()
+  t.ok(kept <= before + 401 - 200, 'at least the last 200 seconds are kept')
+  simulation.model.forget(before, kept)
+  compareAll(t, simulation, START)
+  t.strictSame(checkArchive(simulation.writer.databases), [])
+  const reader = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
+  const [object] = simulation.writer.objects()
+  const lost = new Float64Array(50 * METRIC_COUNT)
+  reader.readBase(object ?? { id: 0, slot: -1 }, before + 5, before + 55, lost)
+  t.ok(lost.every(Number.isNaN))
+  await simulation.writer.close()
+})
 
-/** LMDB refuses every transaction until the function that is answered is called. */
+/** Makes LMDB refuse every transaction until the returned function is called. */
 function refusingLmdb({ writer: { databases } }: Simulation): () => void {
   const { environment } = databases
   const works = environment.transactionSync.bind(environment)
@@ -179,7 +176,7 @@ function refusingLmdb({ writer: { databases } }: Simulation): () => void {
   }
 }
 
-/** Seconds of which the commit threw. */
+/** Returns the number of seconds whose commit threw. */
 function failedSeconds(simulation: Simulation, seconds: number): number {
   let failed = 0
   for (let i = 0; i < seconds; i++) {
@@ -196,14 +193,14 @@ function failedSeconds(simulation: Simulation, seconds: number): number {
 for (const refused_s of [100, 150, 180, 240, 500]) {
   for (const isKilled of [false, true]) {
     const then = isKilled ? ', and the daemon is killed' : ''
-    t.test(`LMDB alone refuses for ${refused_s} s${then}: the crash tail has it all`, async (t) => {
+    t.test(`LMDB alone refuses for ${refused_s} s${then}: the crash tail has everything`, async (t) => {
       const simulation = begin(t, 15)
-      // Chunks have just ended: of the seconds that follow, two of each object may be due at once.
+      // Chunks have just ended: of the next seconds, two of each object may be due at once.
       for (let i = 0; i < 740; i++) second(simulation)
       const letWork = refusingLmdb(simulation)
       const before = simulation.writer.hwm_s
       const failed = failedSeconds(simulation, refused_s)
-      t.ok(failed >= refused_s - CHUNKS_EVERY_S && failed < refused_s, `told ${failed} times`)
+      t.ok(failed >= refused_s - CHUNKS_EVERY_S && failed < refused_s, `reported ${failed} times`)
       t.equal(simulation.writer.hwm_s, before + refused_s, 'every second is on the disk')
       letWork()
       if (isKilled) {
@@ -220,7 +217,7 @@ for (const refused_s of [100, 150, 180, 240, 500]) {
   }
 }
 
-t.test('a disk takes nothing for as long as the ring lasts: all that the ring has is stored', async (t) => {
+t.test('a disk accepts nothing for as long as the ring lasts: everything in the ring is stored', async (t) => {
   for (const held_s of [210, RING_ROWS - 1]) {
     const simulation = begin(t, 18)
     for (let i = 0; i < 400; i++) second(simulation)
@@ -236,7 +233,7 @@ t.test('a disk takes nothing for as long as the ring lasts: all that the ring ha
   }
 })
 
-t.test('LMDB refuses while the clock is set ahead by years: one transaction passes them over later', async (t) => {
+t.test('LMDB refuses while the clock is set ahead by years: one transaction skips them later', async (t) => {
   for (const isKilled of [false, true]) {
     const simulation = begin(t, 19)
     for (let i = 0; i < 400; i++) second(simulation)
@@ -261,7 +258,7 @@ t.test('LMDB refuses while the clock is set ahead by years: one transaction pass
 })
 
 t.test(
-  'LMDB refuses a step back in which the clock is corrected again: all goes on as if there was none',
+  'LMDB refuses a step back in which the clock is corrected again: everything continues as without it',
   async (t) => {
     const simulation = begin(t, 21)
     for (let i = 0; i < 700; i++) second(simulation)
@@ -269,7 +266,7 @@ t.test(
     t.throws(() => simulation.writer.stepBack(simulation.now - 300), /Input/)
     compareAll(t, simulation, START)
     letWork()
-    // What brings the chunks up to date goes well, what throws them away does not.
+    // The update of the chunks succeeds, their removal does not.
     const { environment } = simulation.writer.databases
     const works = environment.transactionSync.bind(environment)
     let left = 1
@@ -292,13 +289,13 @@ t.test('a step back that LMDB refuses, or that is killed before it, changes noth
   const { environment } = simulation.writer.databases
   const works = environment.transactionSync.bind(environment)
   let left = 1
-  // The first transaction brings the chunks up to date.
+  // The first transaction updates the chunks.
   environment.transactionSync = (work) => {
     if (left-- > 0) return works(work)
     throw new Error('killed')
   }
   t.throws(() => simulation.writer.stepBack(simulation.now - 300), /killed/)
-  t.ok(readdirSync(simulation.directory).filter((name) => name.startsWith('tail-')).length > 2, 'both tails are there')
+  t.ok(readdirSync(simulation.directory).filter((name) => name.startsWith('tail-')).length > 2, 'both tails exist')
   await simulation.writer.close()
   simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
   t.equal(simulation.writer.hwm_s, simulation.now)
@@ -333,7 +330,7 @@ t.test('few objects: a transaction a minute; many: as often as before', async (t
   await simulation.writer.close()
 })
 
-t.test('the clock is set back by an hour: no second has two values, what was before stays', async (t) => {
+t.test('the clock is set back by an hour: no second has two values, earlier data stay', async (t) => {
   const simulation = begin(t, 3)
   for (let i = 0; i < 1_500; i++) second(simulation)
   const back = simulation.now - 900
@@ -354,7 +351,7 @@ t.test('the clock is set back by an hour: no second has two values, what was bef
   await simulation.writer.close()
 })
 
-t.test('the clock is set back by more than the finest tier keeps: what comes from then on is kept', async (t) => {
+t.test("the clock is set back beyond the finest tier's retention: later data are kept", async (t) => {
   const simulation = begin(t, 3)
   for (let i = 0; i < 300; i++) second(simulation)
   gap(simulation, 12 * 3_600)
@@ -365,21 +362,21 @@ t.test('the clock is set back by more than the finest tier keeps: what comes fro
   simulation.model.forgetFrom(back)
   for (let i = 0; i < 1_500; i++) second(simulation)
   const [base] = simulation.writer.databases.table
-  t.ok((base?.floor_s ?? back) < START, 'what was before the gap is there as well')
+  t.ok((base?.floor_s ?? back) < START, 'data before the gap are there as well')
   t.equal(Array.from(simulation.writer.databases.tiers[0]?.getKeys() ?? []).length >= 12, true, 'its chunks are there')
   compareAll(t, simulation, START)
   t.strictSame(checkArchive(simulation.writer.databases), [])
   await simulation.writer.close()
 })
 
-/** What a clock is set to that is ahead by a year, by decades. */
+/** Settings of a clock that is ahead by a year, by decades. */
 const AHEAD_S = [365 * 86_400, 36 * 365 * 86_400]
 
-t.test('a clock is set far ahead, and right again: nothing of what was there is lost', async (t) => {
+t.test('a clock is set far ahead, and right again: no earlier data are lost', async (t) => {
   for (const ahead_s of AHEAD_S) {
     const simulation = begin(t, 17)
     for (let i = 0; i < 500; i++) second(simulation)
-    // Is gone long before the clock is touched.
+    // Removed long before the clock is changed.
     const gone = ensure(simulation.writer, 'gone')
     simulation.writer.ring.beginSecond(simulation.now)
     simulation.writer.ring.set(gone.slot, simulation.now, 0, 7)
@@ -407,7 +404,7 @@ t.test('a clock is set far ahead, and right again: nothing of what was there is 
       compareAll(t, simulation, START)
       t.ok(
         simulation.writer.objects().some(({ name }) => name === 'gone'),
-        'also of what was gone before',
+        'also of earlier removed objects',
       )
     }
     await simulation.writer.close()
@@ -415,7 +412,7 @@ t.test('a clock is set far ahead, and right again: nothing of what was there is 
   }
 })
 
-t.test('time that was not recorded makes nothing old, but no tier keeps more than its rows', async (t) => {
+t.test('unrecorded time does not age data, but no tier keeps more than its rows', async (t) => {
   const simulation = begin(t, 19)
   for (let i = 0; i < 300; i++) second(simulation)
   const chunks = () => Array.from(simulation.writer.databases.tiers[0]?.getKeys() ?? [], keyFirst)
@@ -425,13 +422,13 @@ t.test('time that was not recorded makes nothing old, but no tier keeps more tha
     if (times === 1) t.ok((chunks()[0] ?? 0) < START + 300, 'two months later: 6300 recorded seconds')
   }
   t.ok(chunks().length <= NAMES.length * (7_200 / 120 + 4), `${chunks().length} chunks`)
-  t.ok((chunks()[0] ?? 0) > START + 300, 'the first ones went when there were newer ones for all rows')
+  t.ok((chunks()[0] ?? 0) > START + 300, 'the first ones were deleted when there were newer ones for all rows')
   t.strictSame(checkArchive(simulation.writer.databases), [])
   await simulation.writer.close()
 })
 
 t.test(
-  'a full disk is relieved: the finest tier gives up its older half and says so, the coarser ones keep it',
+  'a full disk is relieved: the finest tier drops its older half and reports it, the coarser ones keep it',
   async (t) => {
     const simulation = begin(t, 13)
     const { writer } = simulation

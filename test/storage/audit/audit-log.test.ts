@@ -10,7 +10,7 @@ import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 const entry = (n: number) => ({ at: `2026-01-02T03:04:${String(n % 60).padStart(2, '0')}.000Z`, n })
 
-/** Without the room behind them. */
+/** Returns the lines without the reserved space after them. */
 const linesIn = (path: string): string => readFileSync(path, 'utf8').replace(/\0+$/, '')
 
 t.test('entries that wait together are one write, in order, and only root reads them', async (test) => {
@@ -33,7 +33,7 @@ t.test('entries that wait together are one write, in order, and only root reads 
   test.equal(statSync(segmentsIn(folder)[0] ?? '').mode & 0o777, 0o600)
 })
 
-t.test('it goes on where it ended; what a crash left unfinished is taken off', async (test) => {
+t.test('it continues after its end; an unfinished entry of a crash is removed', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const first = new AuditLog(folder)
   await first.append(entry(0))
@@ -50,7 +50,7 @@ t.test('it goes on where it ended; what a crash left unfinished is taken off', a
   test.equal(segmentsIn(folder).length, 1)
 })
 
-t.test('killed at every byte of a write, it opens with what was whole', async (test) => {
+t.test('killed at every byte of a write, it opens with the complete entries', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const log = new AuditLog(folder)
   await log.append(entry(0))
@@ -69,35 +69,32 @@ t.test('killed at every byte of a write, it opens with what was whole', async (t
   }
 })
 
-t.test(
-  'segments are bounded in size and number; what goes was noted before, what went otherwise is missed',
-  async (test) => {
-    const folder = temporaryFolder(test, 'audit')
-    let first = 1
-    const bounds = { segmentBytes_max: 1000, segments_max: 3 }
-    const log = new AuditLog(folder, {
-      ...bounds,
-      beforeDrop: async (oldest) => {
-        test.ok(firstOf(segmentsIn(folder)[0] ?? '') < oldest, 'it is still there')
-        first = oldest
-      },
-    })
-    for (let n = 0; n < 60; n++) await log.append(entry(n))
-    await log.close()
-    test.equal(segmentsIn(folder).length, 3)
-    const known = { ...log.head, first }
-    test.same(checkAudit(folder, known), [])
-    const again = new AuditLog(folder, { ...bounds, known })
-    test.equal(again.problem, undefined)
-    test.same(again.head, log.head)
-    await again.close()
-    rmSync(segmentsIn(folder)[0] ?? '')
-    test.match(checkAudit(folder, known), [/are gone/])
-    test.match(new AuditLog(folder, { ...bounds, known }).problem, /are not those that were written/)
-  },
-)
+t.test('segments are limited in size and number; planned removals are recorded, others are noticed', async (test) => {
+  const folder = temporaryFolder(test, 'audit')
+  let first = 1
+  const bounds = { segmentBytes_max: 1000, segments_max: 3 }
+  const log = new AuditLog(folder, {
+    ...bounds,
+    beforeDrop: async (oldest) => {
+      test.ok(firstOf(segmentsIn(folder)[0] ?? '') < oldest, 'it still exists')
+      first = oldest
+    },
+  })
+  for (let n = 0; n < 60; n++) await log.append(entry(n))
+  await log.close()
+  test.equal(segmentsIn(folder).length, 3)
+  const known = { ...log.head, first }
+  test.same(checkAudit(folder, known), [])
+  const again = new AuditLog(folder, { ...bounds, known })
+  test.equal(again.problem, undefined)
+  test.same(again.head, log.head)
+  await again.close()
+  rmSync(segmentsIn(folder)[0] ?? '')
+  test.match(checkAudit(folder, known), [/are gone/])
+  test.match(new AuditLog(folder, { ...bounds, known }).problem, /are not those that were written/)
+})
 
-t.test('lines that were taken off the beginning of the oldest file are missed', async (test) => {
+t.test('lines removed from the beginning of the oldest file are noticed', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const log = new AuditLog(folder)
   for (let n = 0; n < 5; n++) await log.append(entry(n))
@@ -107,7 +104,7 @@ t.test('lines that were taken off the beginning of the oldest file are missed', 
   test.match(checkAudit(folder, { ...log.head, first: 1 }), [/taken out or put in/])
 })
 
-t.test('a damaged end is said, and what follows stands in a file of its own', async (test) => {
+t.test('a damaged end is reported, and later entries are in a separate file', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const log = new AuditLog(folder)
   for (let n = 0; n < 3; n++) await log.append(entry(n))
@@ -122,7 +119,7 @@ t.test('a damaged end is said, and what follows stands in a file of its own', as
   test.match(checkAudit(folder, { ...again.head, first: 1 }), [/the line was changed/])
 })
 
-t.test('a log that lost its end, or was made anew, shows that for ever', async (test) => {
+t.test('a log that lost its end, or was created again, shows that for ever', async (test) => {
   for (const forged of [0, 1, 9]) {
     const folder = temporaryFolder(test, 'audit')
     const log = new AuditLog(folder)
@@ -159,7 +156,7 @@ t.test('an entry that cannot be written is refused, and the next one takes its p
   test.match(checkAudit(folder, { ...log.head, first: 1 }), [/are not those that were written/])
 })
 
-t.test('entries that a full disk refused in the middle leave the chain whole', { skip: noSmallDisk }, async (test) => {
+t.test('entries that a full disk refused midway leave the chain whole', { skip: noSmallDisk }, async (test) => {
   const disk = smallDisk(test, 1)
   const folder = join(disk, 'audit')
   const log = new AuditLog(folder)
@@ -177,7 +174,7 @@ t.test('entries that a full disk refused in the middle leave the chain whole', {
   await again.close()
 })
 
-t.test('entries that are young stay, and who fills the log waits before they would go', async (test) => {
+t.test('young entries stay, and a user who fills the log waits before they would be deleted', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const clock = { used_ms: 0 }
   const drops: boolean[] = []
@@ -193,11 +190,11 @@ t.test('entries that are young stay, and who fills the log waits before they wou
   const add = (by: string) => log.append({ ...entry(0), by, outcome: 'done' })
   await add('victim')
   for (let n = 0; n < 30; n++) await add('flooder')
-  test.equal(segmentsIn(folder).length, 4, 'room is short')
+  test.equal(segmentsIn(folder).length, 4, 'space is short')
   test.equal(log.wait_s('victim'), 0)
   let written = 0
   for (; log.wait_s('flooder') === 0; written++) await add('flooder')
-  test.ok(written < 500, 'what is allowed at once')
+  test.ok(written < 500, 'the allowed burst')
   test.equal(log.wait_s('victim'), 0)
   test.same(
     drops.filter((isYoung) => !isYoung),
@@ -206,7 +203,7 @@ t.test('entries that are young stay, and who fills the log waits before they wou
   await log.close()
 })
 
-t.test('old entries go by number, young ones only when there is no room at all, which is told', async (test) => {
+t.test('old entries are deleted by number, young ones only without any space, which is reported', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const clock = { used_ms: 0 }
   const drops: boolean[] = []

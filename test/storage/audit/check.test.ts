@@ -34,13 +34,13 @@ t.test('a changed line is found', async (test) => {
   test.match(check(), [/:1: the line was changed/])
 })
 
-t.test('a line that was taken out is found', async (test) => {
+t.test('a removed line is found', async (test) => {
   const { edit, check } = await fixture(test)
   edit((lines) => lines.splice(1, 1))
   test.match(check(), [/taken out or put in/])
 })
 
-t.test('a line that was put in, with a hash of its own, is found', async (test) => {
+t.test('an inserted line, with its own hash, is found', async (test) => {
   const { edit, check } = await fixture(test)
   edit((lines) => {
     const before = unchain(lines[0] ?? '')
@@ -50,7 +50,7 @@ t.test('a line that was put in, with a hash of its own, is found', async (test) 
   test.match(check(), [/taken out or put in/])
 })
 
-t.test('a file that is gone from the middle is found, and so is a missing end', async (test) => {
+t.test('a file missing in the middle is found, and so is a missing end', async (test) => {
   const { folder, paths, head } = await fixture(test)
   rmSync(paths[1] ?? '')
   test.match(checkAudit(folder, head), [/are gone/, /taken out or put in/])
@@ -61,7 +61,7 @@ t.test('a file that is gone from the middle is found, and so is a missing end', 
   test.match(last.check(), [/gone/])
 })
 
-t.test('a chain that was made anew is found by who took note of its end', async (test) => {
+t.test('a rebuilt chain is found with a note of the old end', async (test) => {
   const { folder, paths, head } = await fixture(test)
   for (const path of paths) rmSync(path)
   const forged = new AuditLog(folder)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { Reserve } from '../../../storage/audit/reserve.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('space is kept, given away once, and kept again', async (test) => {
+t.test('space is reserved, released once, and reserved again', async (test) => {
   const folder = temporaryFolder(test, 'reserve')
   const reserve = new Reserve(folder)
   test.notOk(reserve.isThere)
@@ -17,7 +17,7 @@ t.test('space is kept, given away once, and kept again', async (test) => {
   test.notOk(reserve.release())
 })
 
-t.test('where it cannot be made, nothing of it is left', async (test) => {
+t.test('where it cannot be created, nothing of it is left', async (test) => {
   const folder = join(temporaryFolder(test, 'reserve'), 'gone')
   const reserve = new Reserve(folder)
   reserve.ensure()
@@ -29,7 +29,7 @@ t.test('where it cannot be made, nothing of it is left', async (test) => {
   rmSync(folder, { recursive: true })
 })
 
-t.test('what a disk does not let go of gives no space', async (test) => {
+t.test('space that a disk does not release is no gain', async (test) => {
   const folder = temporaryFolder(test, 'reserve')
   mkdirSync(join(folder, 'reserve'))
   const reserve = new Reserve(folder)

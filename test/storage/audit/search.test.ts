@@ -5,7 +5,7 @@ import { type AuditQuery, SEARCH_BEGUN, searchAudit } from '../../../storage/aud
 import { segmentsIn } from '../../../storage/audit/segments.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-/** File after file to the end. */
+/** Searches file after file to the end. */
 function searched(folder: string, query: AuditQuery) {
   const found = []
   for (let so = SEARCH_BEGUN; so.below !== undefined; found.push(...so.found))
@@ -33,7 +33,7 @@ t.test('entries are found by number, time, field and text, newest first', async 
   test.equal('prev' in (searched(folder, all)[0] ?? {}), false)
 })
 
-t.test('an answer is bounded in its length as well; the rest comes with the next question', async (test) => {
+t.test('an answer is limited in its length as well; the rest comes with the next request', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const log = new AuditLog(folder)
   for (let n = 1; n <= 40; n++) await log.append({ at: 'a', text: 'x'.repeat(60_000) })
@@ -52,7 +52,7 @@ t.test('an answer is bounded in its length as well; the rest comes with the next
   )
 })
 
-t.test('one file is looked through at a time, and one that has made room is no failure', async (test) => {
+t.test('one file is searched at a time, and one that was deleted meanwhile is no failure', async (test) => {
   const folder = temporaryFolder(test, 'audit')
   const log = new AuditLog(folder, { segmentBytes_max: 500 })
   for (let n = 1; n <= 12; n++) await log.append({ at: 'a', path: `/rips/${n}` })
@@ -64,7 +64,7 @@ t.test('one file is looked through at a time, and one that has made room is no f
   test.equal(first.below, Number(files.at(-1)?.slice(-18, -6)))
   rmSync(files.at(-2) ?? '')
   const second = searchAudit(folder, { limit: 100 }, first)
-  test.equal(second.below, Number(files.at(-3)?.slice(-18, -6)), 'the next that is there')
+  test.equal(second.below, Number(files.at(-3)?.slice(-18, -6)), 'the next existing one')
   rmSync(folder, { recursive: true })
   mkdirSync(folder)
   test.same(searchAudit(folder, { limit: 100 }, second).below, undefined)

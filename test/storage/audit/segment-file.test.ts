@@ -8,14 +8,14 @@ import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 const line = (text: string) => Buffer.from(`${text}\n`)
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
 
-t.test('lines are followed by room, which goes when the segment ends', async (test) => {
+t.test('lines are followed by reserved space, which is released when the segment ends', async (test) => {
   const path = join(temporaryFolder(test, 'segment'), 'a')
   const file = await SegmentFile.create(path)
   test.equal(statSync(path).mode & 0o777, 0o600)
   test.equal(await file.extend(), true)
   const size = statSync(path).size
   for (const text of ['one', 'two']) await file.append(line(text))
-  test.equal(statSync(path).size, size, 'what is written takes no more of the disk')
+  test.equal(statSync(path).size, size, 'writes take no more of the disk')
   test.same(linesOf(path), ['one', 'two'])
   await file.close()
   const again = await SegmentFile.open(path, 8)
@@ -25,7 +25,7 @@ t.test('lines are followed by room, which goes when the segment ends', async (te
   test.equal(readFileSync(path, 'utf8'), 'one\ntwo\nthree\n')
 })
 
-t.test('room is added before it is used up', async (test) => {
+t.test('space is added before it is used up', async (test) => {
   const path = join(temporaryFolder(test, 'segment'), 'a')
   const file = await SegmentFile.create(path)
   for (let n = 0; n < 40; n++) {
@@ -37,7 +37,7 @@ t.test('room is added before it is used up', async (test) => {
   test.equal(linesOf(path).length, 40)
 })
 
-t.test('what an attempt left behind the last line is overwritten', async (test) => {
+t.test('remains of an attempt after the last line are overwritten', async (test) => {
   const path = join(temporaryFolder(test, 'segment'), 'a')
   writeFileSync(path, 'whole\nhalf of a li')
   const file = await SegmentFile.open(path, 6)
@@ -47,7 +47,7 @@ t.test('what an attempt left behind the last line is overwritten', async (test) 
   test.equal(readFileSync(path, 'utf8'), 'whole\nnext\n')
 })
 
-t.test('of lines that a full disk took in part nothing is left', { skip: noSmallDisk }, async (test) => {
+t.test('of lines that a full disk accepted in part nothing is left', { skip: noSmallDisk }, async (test) => {
   const disk = smallDisk(test, 1)
   const path = join(disk, 'a')
   const file = await SegmentFile.create(path)
@@ -56,8 +56,8 @@ t.test('of lines that a full disk took in part nothing is left', { skip: noSmall
   writeFileSync(join(disk, 'filler'), Buffer.alloc((bavail - 1) * bsize))
   const refused = Buffer.concat(Array.from({ length: 9 }, () => line('refused '.repeat(200))))
   await test.rejects(file.append(refused), /ENOSPC/)
-  test.same(linesOf(path), ['whole'], 'nobody takes them for written')
-  test.ok(file.ahead > 4_096, 'what they got of the disk is room')
+  test.same(linesOf(path), ['whole'], 'they do not count as written')
+  test.ok(file.ahead > 4_096, 'their part of the disk is reserved space')
   await file.append(line('next'))
   test.same(linesOf(path), ['whole', 'next'])
   rmSync(join(disk, 'filler'))

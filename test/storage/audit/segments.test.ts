@@ -4,7 +4,7 @@ import t from 'tap'
 import { chain, firstOf, GENESIS, segmentPath, segmentsIn, unchain } from '../../../storage/audit/segments.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('a line is bound to the one before it, and to every byte of itself', async (test) => {
+t.test('a line is bound to the previous one, and to every byte of itself', async (test) => {
   const first = chain({ seq: 1, at: 'a', by: 'x,"hash":"y"}' }, GENESIS)
   const second = chain({ seq: 2, at: 'b', by: 'z' }, first.head)
   test.match(unchain(first.line), { seq: 1, by: 'x,"hash":"y"}', prev: GENESIS.hash, hash: first.head.hash })

@@ -11,12 +11,12 @@ const line = (by: string, length: number, outcome = 'done') => {
 }
 const segment = (number: number) => `${String(number).padStart(12, '0')}.jsonl`
 
-t.test('who has filled the log is kept to a pace, and nobody else', async (test) => {
+t.test('a user who has filled the log is slowed down, and no other', async (test) => {
   const shares = new AuditShares(temporaryFolder(test, 'shares'), LIMITS, [], [], 0)
   for (let n = 0; n < 11; n++) shares.add(line('Ann@b', 100), n)
   shares.add(line('bert@b', 900), 20)
   test.equal(shares.wait_s('bert@b', -1, 20), 0)
-  test.equal(shares.wait_s('ann@B', -1, 1_000), 0, 'a little at once')
+  test.equal(shares.wait_s('ann@B', -1, 1_000), 0, 'a small burst')
   shares.add(line('ann@b', 100), 1_000)
   test.equal(shares.wait_s('ann@b', -1, 1_000), 0)
   shares.add(line('ann@b', 150), 1_000)
@@ -25,14 +25,14 @@ t.test('who has filled the log is kept to a pace, and nobody else', async (test)
   test.equal(shares.wait_s('bert@b', -1, 6_100), 0)
 })
 
-t.test('what was refused is nobody’s: a login may try any name', async (test) => {
+t.test('a refused login belongs to no user: it may try any name', async (test) => {
   const shares = new AuditShares(temporaryFolder(test, 'shares'), LIMITS, [], [], 0)
   for (let n = 0; n < 100; n++) shares.add(line('ann@b', 1_000, 'refused'), n)
   shares.add('{"no":"name"}', 0)
   test.equal(shares.wait_s('ann@b', -1, 100), 0)
 })
 
-t.test('nobody hides what they made behind what they sent', async (test) => {
+t.test('no user can hide the entries made behind those sent', async (test) => {
   const shares = new AuditShares(temporaryFolder(test, 'shares'), LIMITS, [], [], 0)
   const body = { outcome: 'refused', by: 'bert@b' }
   shares.add(
@@ -45,7 +45,7 @@ t.test('nobody hides what they made behind what they sent', async (test) => {
   test.equal(shares.wait_s('bert@b', -1, 0), 0)
 })
 
-t.test('it is known again after a start; entries that are too old count no more', async (test) => {
+t.test('it is known again after a start; entries that are too old no longer count', async (test) => {
   const folder = temporaryFolder(test, 'shares')
   const shares = new AuditShares(folder, LIMITS, [], [], 0)
   shares.add(line('ann@b', 5_000), 0)
@@ -56,7 +56,7 @@ t.test('it is known again after a start; entries that are too old count no more'
   shares.add(line('ann@b', 900), 60)
   shares.end(two, 70)
   shares.note([one, two])
-  test.notMatch(readFileSync(join(folder, 'shares.json'), 'utf8'), /once/, 'few entries are not told apart')
+  test.notMatch(readFileSync(join(folder, 'shares.json'), 'utf8'), /once/, 'few entries are not distinguished')
   const again = new AuditShares(folder, LIMITS, [one, two], [line('ann@b', 150)], 80)
   test.equal(again.young(0), 2)
   test.equal(again.young(50), 1)
@@ -72,7 +72,7 @@ t.test('it is known again after a start; entries that are too old count no more'
 })
 
 t.test(
-  'a note that is gone, damaged or cannot be written hurts nobody: what is there counts as young',
+  'a note that is missing, damaged or cannot be written harms none: existing entries count as young',
   async (test) => {
     for (const text of [undefined, '', '{', '[]', 'null', '{"000000000001.jsonl":{"ended_ms":"x","bytes":{}}}']) {
       const folder = temporaryFolder(test, 'shares')

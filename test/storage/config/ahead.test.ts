@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { MemoryCluster, type MemoryNode, staged, when } from '../../fixtures/cluster-in-memory.ts'
 
-/** What one node runs alone, on two nodes that share a log. */
+/** Changes that one node runs alone, on two nodes that share a log. */
 
 const THINGS = ['things', ''] as const
 const runs = ({ store }: MemoryNode) => store.running.list(...THINGS).map(({ value }) => value)
@@ -22,7 +22,7 @@ async function promote({ store }: MemoryNode, applyId: string, onlyOn?: string):
   await store.write({ op: 'promote', header, onlyOn })
 }
 
-t.test('what one node has alone stays pending, and is no revision', async (test) => {
+t.test('a change on one node alone stays pending, and is no revision', async (test) => {
   const { first, second, meet } = await two(test)
   await second.store.write(staged('a', 1))
   await meet()
@@ -48,7 +48,7 @@ t.test('what one node has alone stays pending, and is no revision', async (test)
   for (const { store } of [first, second]) test.same([store.changes().length, store.changeCount], [2, 2])
 })
 
-t.test('what all get brings them together again', async (test) => {
+t.test('an apply on all unites them again', async (test) => {
   const { first, second, meet } = await two(test)
   await first.store.write(staged('a', 1))
   await promote(first, 'apply-1', 'node-1')
@@ -59,7 +59,7 @@ t.test('what all get brings them together again', async (test) => {
   test.match(first.store.revisions(5), [{ revision: 1, changes: [{ key: 'a', before: null, after: 1 }] }])
 })
 
-t.test('what is not staged any more is taken back where a node is ahead by it', async (test) => {
+t.test('a change that is no longer staged is reverted where a node is ahead by it', async (test) => {
   const { first, second, meet } = await two(test)
   await first.store.write(staged('kept', 0))
   await promote(first, 'apply-1')
@@ -102,7 +102,7 @@ t.test('an apply on all that leaves it out leaves the node ahead', async (test) 
   test.match(pending(second), [['a', undefined, 1]])
 })
 
-t.test('a node that begins with a checkpoint, and one that starts again, has it as well', async (test) => {
+t.test('a node that begins with a checkpoint, and one that restarts, has it as well', async (test) => {
   const { cluster, first } = await two(test)
   await first.store.write(staged('a', 1))
   await promote(first, 'apply-1', 'node-3')

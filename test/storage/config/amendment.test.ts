@@ -34,7 +34,7 @@ t.test('a patch is in running and the candidate at once, survives a reopening, a
   await again.close()
 })
 
-t.test('what is pending for the record keeps everything else that it wants', async (test) => {
+t.test('a pending change of the record keeps all its other fields', async (test) => {
   const { store, reopened } = await storeWith(test, { n: 1, name: 'old' })
   await stageIn(store, [{ ...key, value: { n: 1, name: 'new' } }], origin)
   await amendIn(store, key, { n: 2 })
@@ -47,11 +47,11 @@ t.test('what is pending for the record keeps everything else that it wants', asy
     'its own field',
   )
   await amendIn(again, key, { name: 'new' })
-  test.same(again.changes(), [], 'a pending change that wants nothing more is none')
+  test.same(again.changes(), [], 'a pending change without a difference is dropped')
   await again.close()
 })
 
-t.test('a record is made; a pending removal stays', async (test) => {
+t.test('a record is created; a pending removal stays', async (test) => {
   const { store } = await storeWith(test, undefined)
   await amendIn(store, key, { n: 1 })
   test.same(store.running.get('things', '', 'a')?.value, { n: 1 })
@@ -61,7 +61,7 @@ t.test('a record is made; a pending removal stays', async (test) => {
   await store.close()
 })
 
-t.test('nothing is amended under an apply', async (test) => {
+t.test('nothing is amended during an apply', async (test) => {
   const { store } = await storeWith(test, { n: 1 })
   await stageIn(store, [{ ...key, value: { n: 3 } }], origin)
   await freezeIn(store, () => true)

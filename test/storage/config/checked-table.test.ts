@@ -12,7 +12,7 @@ function fixture(test: Test) {
   return { rows, table, commit }
 }
 
-t.test('what was put is got, listed and removed', async (test) => {
+t.test('rows are read back, listed and removed', async (test) => {
   const { table, commit } = fixture(test)
   const value = { text: 'Grüße\nzwei', list: [1, null, true] }
   await commit(table.put('a', value), table.put('b', 2))
@@ -64,14 +64,14 @@ t.test('each flipped bit of a row is noticed, and a row under a foreign key', as
   test.throws(() => table.get('a'), DamagedRowError)
 })
 
-t.test('rows of a version without checksums are answered with them', async (test) => {
+t.test('rows of a version without checksums get checksums', async (test) => {
   const { rows, table, commit } = fixture(test)
   await rows.put('a', Buffer.from('{"n":1}'))
   await rows.put('other', Buffer.from('2'))
   test.throws(() => table.get('a'), DamagedRowError)
   await commit(...table.unchecked())
   test.same(table.get('a'), { n: 1 })
-  test.same(Buffer.from(rows.get('other') ?? []).toString(), '2', 'what is somebody else’s is as it was')
+  test.same(Buffer.from(rows.get('other') ?? []).toString(), '2', 'foreign rows are unchanged')
 })
 
 t.test('a part that fails is reported by its batch only', async (test) => {

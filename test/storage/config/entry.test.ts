@@ -7,7 +7,7 @@ const origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:
 const at = (key: string) => ({ section: 'things', scope: '', key })
 const write = (n: number) => [{ ...at('a'), value: { n } }]
 
-t.test('an edit that changes nothing is no entry, and each change has an id of its own', async (test) => {
+t.test('an edit that changes nothing is no entry, and each change has its own id', async (test) => {
   test.equal(staging(origin, [], [], randomUUID), undefined)
   test.match(staging(origin, [], ['x'], randomUUID), { op: 'stage', writes: [], discards: ['x'] })
   let ids = 0
@@ -22,7 +22,7 @@ t.test('an edit that changes nothing is no entry, and each change has an id of i
   })
 })
 
-t.test('an edit is built again when another node was first, and given up when that goes on', async (test) => {
+t.test('an edit is rebuilt when another node was first, and given up after repeated conflicts', async (test) => {
   const store = openStore(test)
   let others = 2
   const log: EntryLog = {
@@ -52,7 +52,7 @@ t.test('an edit is built again when another node was first, and given up when th
     return { result: built.length, entry: staging(origin, write(built.length), [], randomUUID) }
   }
   test.equal(await store.edit(add), 3)
-  test.same(built, [undefined, { n: 100 }, { n: 101 }], 'each time on what the other has written')
+  test.same(built, [undefined, { n: 100 }, { n: 101 }], "each time on top of the other's write")
   test.same(store.candidate.get('things', '', 'a')?.value, { n: 3 })
   others = Infinity
   await test.rejects(store.edit(add), { message: 'too many others' })

@@ -1,5 +1,5 @@
 /**
- * Writes a configuration for some rounds on a disk that fails, goes on whatever happens, and reports what became of
+ * Writes a configuration for some rounds on a disk that fails, continues whatever happens, and reports the result of
  * each write.
  */
 import { writeSync } from 'node:fs'

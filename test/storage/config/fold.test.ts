@@ -35,11 +35,11 @@ t.test('an edit that is being written when a promotion begins stays pending', as
   test.match(store.changes(), [{ before: { value: { n: 2 } }, after: { value: { n: 3 } } }])
 })
 
-t.test('an edit that comes while a promotion is written is compared with what that makes running', async (test) => {
+t.test('an edit made while a promotion is written is compared with its result', async (test) => {
   const { store, frozen } = await frozenStore(test)
   await Promise.all([promoteIn(store, frozen, header(2)), stageIn(store, write(1), origin)])
   test.same(valueOf(store, 'running'), { n: 2 })
-  test.same(valueOf(store, 'candidate'), { n: 1 }, 'what ran before is a change now')
+  test.same(valueOf(store, 'candidate'), { n: 1 }, 'the former running value is a change now')
   test.equal(store.changes().length, 1)
 })
 
@@ -61,7 +61,7 @@ t.test('a discard that is being written when the apply begins is not part of it'
   test.same(frozen, [])
 })
 
-t.test('who reads and writes in one turn is between the others', async (test) => {
+t.test('a read and write in one turn comes between the others', async (test) => {
   const store = openStore(test)
   await stageIn(store, write(0), origin)
   const add = () =>
@@ -91,7 +91,7 @@ t.test('a turn that fails lets the next one have its turn', async (test) => {
   test.same(valueOf(store, 'candidate'), { n: 1 })
 })
 
-t.test('nothing is amended while an apply is under way', async (test) => {
+t.test('nothing is amended during an apply', async (test) => {
   const { store } = await frozenStore(test)
   await test.rejects(amendIn(store, at('a'), { n: 4 }), /while an apply is under way/)
   await thawIn(store, 'apply-2')
@@ -99,7 +99,7 @@ t.test('nothing is amended while an apply is under way', async (test) => {
   test.same(valueOf(store, 'running'), { n: 1, m: 4 })
 })
 
-t.test('what is promoted is what was frozen under that id, whatever was staged since', async (test) => {
+t.test('the promoted change is the one frozen under that id, whatever was staged since', async (test) => {
   const { store } = await frozenStore(test)
   await stageIn(store, [{ ...at('b'), value: { n: 1 } }], origin)
   test.ok(store.changes().some(({ id }) => store.isFrozen(id)))
@@ -110,7 +110,7 @@ t.test('what is promoted is what was frozen under that id, whatever was staged s
   test.match(store.changes(), [{ key: 'b' }])
 })
 
-t.test('what an edit takes back and what it writes are one entry', async (test) => {
+t.test('reverts and writes of an edit are one entry', async (test) => {
   const store = openStore(test)
   await stageIn(store, [...write(1), { ...at('b'), value: {} }], { ...origin, actor: 'somebody' })
   const taken = store.changes().map(({ id }) => id)
@@ -119,11 +119,11 @@ t.test('what an edit takes back and what it writes are one entry', async (test) 
   const [change, ...rest] = store.changes()
   test.same(rest, [])
   test.match(change, { key: 'a', actor: 'tester', after: { value: { n: 2 } } })
-  test.equal(change?.others, undefined, 'nothing of the change that was taken back is left in it')
+  test.equal(change?.others, undefined, 'nothing of the reverted change is left in it')
   test.notOk(taken.includes(change?.id ?? ''))
 })
 
-t.test('only the apply that waits is confirmed', async (test) => {
+t.test('only the waiting apply is confirmed', async (test) => {
   const store = openStore(test)
   const deadline = { bootId: 'b', uptime_ms: 1 }
   const unconfirmed = { applyId: 'apply-1', revision: 1, by: 'tester', confirmBy: origin.at, deadline }
@@ -134,7 +134,7 @@ t.test('only the apply that waits is confirmed', async (test) => {
   test.equal(store.unconfirmed(), undefined)
 })
 
-t.test('what is frozen in a cluster survives the daemon, until another node ends the apply', async (test) => {
+t.test('frozen changes in a cluster survive the daemon, until another node ends the apply', async (test) => {
   const folder = temporaryFolder(test, 'config')
   const first = new LmdbConfigStore(folder)
   await stageIn(first, write(1), origin)
@@ -152,7 +152,7 @@ t.test('what is frozen in a cluster survives the daemon, until another node ends
   test.equal(again.frozen('apply-1'), undefined)
 })
 
-t.test('what was staged over a frozen change as it runs now stays on a node that was restarted', async (test) => {
+t.test('a change back to running on top of a frozen one stays on a node that was restarted', async (test) => {
   const folder = temporaryFolder(test, 'config')
   const first = new LmdbConfigStore(folder)
   await stageIn(first, write(1), origin)
@@ -170,13 +170,13 @@ t.test('what was staged over a frozen change as it runs now stays on a node that
   test.same([valueOf(again, 'running'), valueOf(again, 'candidate')], [{ n: 2 }, { n: 1 }])
 })
 
-t.test('looking whether an entry could be carried out changes nothing', async (test) => {
+t.test('checking whether an entry could be carried out changes nothing', async (test) => {
   const { store } = await frozenStore(test)
   const before = store.folding.records()
   const thaw: Entry = { op: 'thaw', applyId: 'apply-2' }
   for (const entry of [thaw, { op: 'promote', header: header(2) } as const]) store.folding.check(entry)
   test.same(store.folding.records(), before)
-  test.ok(store.frozen('apply-2'), 'the apply goes on')
+  test.ok(store.frozen('apply-2'), 'the apply continues')
   test.throws(() => store.folding.check({ op: 'promote', header: header(3) }), /nothing is frozen/)
 })
 

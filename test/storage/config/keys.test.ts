@@ -1,7 +1,7 @@
 import t from 'tap'
 import { decode, encode, padRevision, recordChanges, renumber } from '../../../storage/config/keys.ts'
 
-t.test('a key is what it was', async (test) => {
+t.test('a key is read back', async (test) => {
   const key = { section: 'users', scope: '', key: 'a' }
   test.same(decode(encode(key)), key)
 })
@@ -27,7 +27,7 @@ const change = (id: string, after: unknown) => ({
   after: after === undefined ? undefined : { value: after, revision: 3 },
 })
 
-t.test('what no editor staged gets a revision of its own, what one staged keeps it', async (test) => {
+t.test('an unstaged record gets a new revision, a staged one keeps its own', async (test) => {
   let next = 10
   const numbered = renumber([change('', 1), change('staged', 2), change('', undefined)], false, () => (next += 1))
   test.same(
@@ -45,6 +45,6 @@ t.test('what no editor staged gets a revision of its own, what one staged keeps 
   test.match(
     recordChanges(numbered).map(({ origin }) => origin?.changeId),
     [undefined, 'staged', undefined],
-    'whose a change was is kept with it',
+    'the author of a change is kept with it',
   )
 })

@@ -76,7 +76,7 @@ t.test('removal hides the record in the candidate until it is promoted', (test) 
   }),
 )
 
-t.test('what is staged while an apply runs stays pending after its promotion', (test) =>
+t.test('changes staged during an apply stay pending after its promotion', (test) =>
   withStore(test, async (open) => {
     const store = open()
     await stageIn(store, [{ ...at('a'), value: 1 }], origin)
@@ -94,7 +94,7 @@ t.test('what is staged while an apply runs stays pending after its promotion', (
   }),
 )
 
-t.test('discard takes back only the named changes', (test) =>
+t.test('discard reverts only the named changes', (test) =>
   withStore(test, async (open) => {
     const store = open()
     await stageIn(

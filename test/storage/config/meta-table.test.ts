@@ -4,7 +4,7 @@ import type { RowWrite } from '../../../storage/config/checked-table.ts'
 import { MetaTable } from '../../../storage/config/meta-table.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-t.test('what was read is read from memory, and is what was written last', async (test) => {
+t.test('values are read from memory, and are the last written ones', async (test) => {
   const root = open({ path: temporaryFolder(test, 'meta'), noSubdir: false })
   test.teardown(() => root.close())
   const rows = root.openDB<Uint8Array, string>({ name: 'meta', encoding: 'binary' })
@@ -12,13 +12,13 @@ t.test('what was read is read from memory, and is what was written last', async 
   const commit = (row: RowWrite) => root.batch(() => row.queue())
   test.equal(table.get('a'), undefined)
   await commit(table.put('a', { b: 1 }))
-  test.equal(table.get('a'), undefined, 'nobody has said that it is written')
+  test.equal(table.get('a'), undefined, 'its write is not confirmed yet')
   table.settle(true)
   test.same(table.get('a'), { b: 1 })
   test.equal(table.get('a'), table.get('a'), 'the same object')
   await commit(table.put('a', { b: 2 }))
   table.settle(false)
-  test.same(table.get('a'), { b: 1 }, 'what failed is not there')
+  test.same(table.get('a'), { b: 1 }, 'a failed write is not there')
   await commit(table.remove('a'))
   table.settle(true)
   test.equal(table.get('a'), undefined)

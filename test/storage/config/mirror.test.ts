@@ -30,7 +30,7 @@ t.test('an empty mirror knows nothing', async (test) => {
   test.equal(mirror.overlayEntry(at('a')), undefined)
 })
 
-t.test('whoever follows is told which record runs otherwise, or that all may', async (test) => {
+t.test('a follower learns which running record has changed, or that all may have', async (test) => {
   const { mirror } = fixture()
   const told: unknown[] = []
   mirror.follow((key) => told.push(key, mirror.running.list('things', '').length))
@@ -62,7 +62,7 @@ t.test('the overlay adds, replaces and hides; running stays as it is', async (te
   test.equal(mirror.candidate.get('things', '', 'a')?.value, 'a')
 })
 
-t.test('taking an entry of the overlay away shows running again', async (test) => {
+t.test('removing an entry of the overlay shows running again', async (test) => {
   const { mirror, values, overlay } = fixture()
   mirror.setRunning(at('a'), stored('a'))
   overlay(entry('a', 5))
@@ -74,7 +74,7 @@ t.test('taking an entry of the overlay away shows running again', async (test) =
   test.same(values('running'), [])
 })
 
-t.test('scopes and sections are apart, also when names run into each other', async (test) => {
+t.test('scopes and sections are separate, also when names run into each other', async (test) => {
   const { mirror, values, overlay } = fixture()
   mirror.setRunning(at('b', 'a'), stored('scope a, key b'))
   mirror.setRunning(at('ab'), stored('key ab'))
@@ -106,7 +106,7 @@ t.test('changes are the overlay, oldest first over all sections, each with both 
   )
   test.match(mirror.changes()[1], { section: 'others', scope: '', key: 'x', actor: 'tester', endpoint: 'test' })
   mirror.setRunning(at('b'), stored('early', 2))
-  test.same(mirror.changes()[2]?.before, stored('early', 2), 'before is what runs now')
+  test.same(mirror.changes()[2]?.before, stored('early', 2), 'before is the running one')
 })
 
 t.test('lists are ordered by code unit, not by language', async (test) => {
@@ -115,29 +115,26 @@ t.test('lists are ordered by code unit, not by language', async (test) => {
   test.same(values('running'), ['10', '9', 'B', 'a', 'b', 'ä'])
 })
 
-t.test(
-  'after a promotion what is settled goes, and what is taken back comes where nothing is pending',
-  async (test) => {
-    const { mirror, overlay } = fixture()
-    overlay(entry('settled', 1, 'x'))
-    overlay(entry('later', 2, 'newer'))
-    const [settled, later] = mirror.changes()
-    if (settled === undefined || later === undefined) throw new Error('nothing is pending')
-    const origin = { actor: 'ann', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
-    const again = [
-      { ...at('back'), ...origin, changeId: 'b', value: 'made' },
-      { ...at('gone'), ...origin, changeId: 'g', value: undefined },
-      { ...at('later'), ...origin, changeId: 'l', value: 'older' },
-    ]
-    let next = 10
-    const done = mirror.afterPromotion([settled, { ...later, after: stored('older') }], again, () => (next += 1))
-    test.match(
-      done.map(([{ key }, made]) => [key, made?.changeId, made?.actor, made?.stored]),
-      [
-        ['settled', undefined],
-        ['back', 'b', 'ann', { value: 'made', revision: 11 }],
-        ['gone', 'g', 'ann', undefined],
-      ],
-    )
-  },
-)
+t.test('after a promotion settled changes are dropped, and reversals appear where nothing is pending', async (test) => {
+  const { mirror, overlay } = fixture()
+  overlay(entry('settled', 1, 'x'))
+  overlay(entry('later', 2, 'newer'))
+  const [settled, later] = mirror.changes()
+  if (settled === undefined || later === undefined) throw new Error('nothing is pending')
+  const origin = { actor: 'ann', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }
+  const again = [
+    { ...at('back'), ...origin, changeId: 'b', value: 'made' },
+    { ...at('gone'), ...origin, changeId: 'g', value: undefined },
+    { ...at('later'), ...origin, changeId: 'l', value: 'older' },
+  ]
+  let next = 10
+  const done = mirror.afterPromotion([settled, { ...later, after: stored('older') }], again, () => (next += 1))
+  test.match(
+    done.map(([{ key }, made]) => [key, made?.changeId, made?.actor, made?.stored]),
+    [
+      ['settled', undefined],
+      ['back', 'b', 'ann', { value: 'made', revision: 11 }],
+      ['gone', 'g', 'ann', undefined],
+    ],
+  )
+})

@@ -32,7 +32,7 @@ async function filled(test: Test): Promise<string> {
   return folder
 }
 
-/** One flipped bit in the middle of a row. */
+/** Flips one bit in the middle of a row. */
 async function damage(folder: string, name: string, key: string | string[]): Promise<void> {
   const root = open({ path: folder, noSubdir: false, maxDbs: 16 })
   const table = root.openDB<Uint8Array, string | string[]>({ name, encoding: 'binary' })
@@ -58,7 +58,7 @@ t.test('whole stores are left as they are', async (test) => {
 })
 
 t.test(
-  'a damaged record keeps the store from being opened, and comes back from the newest revision that has it',
+  'a damaged record keeps the store from opening, and is restored from the newest revision that has it',
   async (test) => {
     const folder = await filled(test)
     await damage(folder, 'running', ['things', '', 'a'])
@@ -69,15 +69,15 @@ t.test(
     test.same([left, again], [[], []])
     const store = new LmdbConfigStore(folder)
     test.match(store.running.get('things', '', 'a'), { value: { n: 2 } })
-    test.match(store.candidate.get('things', '', 'a'), { value: { n: 3 } }, 'what was pending still is')
+    test.match(store.candidate.get('things', '', 'a'), { value: { n: 3 } }, 'pending changes still are')
     const revision = store.running.get('things', '', 'a')?.revision ?? 0
     await stageIn(store, [{ ...at('b'), value: 'd' }], origin)
-    test.ok((store.candidate.get('things', '', 'b')?.revision ?? 0) > revision, 'no number is given twice')
+    test.ok((store.candidate.get('things', '', 'b')?.revision ?? 0) > revision, 'no number is assigned twice')
     await store.close()
   },
 )
 
-t.test('what only damaged revisions had is lost, and said to be', async (test) => {
+t.test('data only in damaged revisions are lost, and reported as such', async (test) => {
   const folder = await filled(test)
   await damage(folder, 'running', ['things', '', 'b'])
   await damage(folder, 'revisions', '000000000001')
@@ -95,7 +95,7 @@ t.test('what only damaged revisions had is lost, and said to be', async (test) =
   await store.close()
 })
 
-t.test('damage beside the configuration is left out and told; the store opens all the same', async (test) => {
+t.test('damage beside the configuration is left out and reported; the store opens all the same', async (test) => {
   const folder = await filled(test)
   await damage(folder, 'sessions', 's')
   const store = new LmdbConfigStore(folder)
@@ -118,13 +118,13 @@ t.test('counters, an open journal and notes of callers', async (test) => {
   const store = new LmdbConfigStore(folder)
   test.equal(store.revision, 2)
   test.match(store.journal(), { steps: [] })
-  test.notOk('drivers' in (store.journal() ?? {}), 'all of the machine is in doubt')
+  test.notOk('drivers' in (store.journal() ?? {}), 'the whole machine is in doubt')
   test.equal(store.getMeta('nodeId'), undefined)
   test.equal(store.changes().length, 1)
   await store.close()
 })
 
-t.test('many rows that are taken out are one sentence, with a few names', async (test) => {
+t.test('many removed rows are one sentence, with a few names', async (test) => {
   const folder = await filled(test)
   const tables = new ConfigTables(folder)
   const keys = Array.from({ length: 9 }, (_, n) => `s${n}`)

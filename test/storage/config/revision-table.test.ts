@@ -27,7 +27,7 @@ function fixture(test: Test) {
 
 const numbers = (list: readonly { readonly revision: number }[]) => list.map((entry) => entry.revision)
 
-t.test('revisions and their headers are listed, newest first, and the oldest go', async (test) => {
+t.test('revisions and their headers are listed, newest first, and the oldest are deleted', async (test) => {
   const { tables, table } = fixture(test)
   for (let number = 1; number <= 8; number++) await tables.commit(table.put(revision(number)))
   test.same(numbers(table.list(10, undefined)), [8, 7, 6, 5, 4])
@@ -45,16 +45,16 @@ t.test('young ones stay although they are many, until there are far too many', a
   const oldest = () => table.oldest
   test.equal(oldest(), undefined)
   for (let number = 1; number <= 8; number++) await put(number, number)
-  test.equal(oldest(), 1, 'eight in no time, and none is gone')
+  test.equal(oldest(), 1, 'eight in no time, and all are there')
   await put(9, 9)
   test.equal(oldest(), 2)
   await put(10, 2_000)
-  test.equal(oldest(), 6, 'the old ones, down to the number that is kept however old')
+  test.equal(oldest(), 6, 'the old ones, down to the minimum number')
   await put(11, 90_000)
   test.equal(oldest(), 7)
 })
 
-t.test('what a version without headers has kept gets them', async (test) => {
+t.test('revisions of a version without headers get them', async (test) => {
   const { tables, table, revisions } = fixture(test)
   for (let number = 1; number <= 3; number++) {
     await tables.commit([revisions.put(String(number).padStart(12, '0'), revision(number))])

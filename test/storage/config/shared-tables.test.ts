@@ -13,7 +13,7 @@ async function two(t: Test) {
 const valueOf = (table: SharedTable, key: string) => table.entries().find((row) => row.key === key)?.value
 const meet = (...nodes: readonly MemoryNode[]) => when(() => new Set(nodes.map(({ log }) => log.position)).size === 1)
 
-t.test('what one node writes is on all, and told to whoever follows the table', async (t) => {
+t.test('a write on one node is on all, and reported to followers of the table', async (t) => {
   const { first, second } = await two(t)
   const told: RowChanges[] = []
   second.store.sessions.follow((changes) => told.push(changes))
@@ -30,9 +30,9 @@ t.test('what one node writes is on all, and told to whoever follows the table', 
   t.same([valueOf(second.store.sessions, 'a'), valueOf(second.store.apiTokens, 'a')], [undefined, 1])
 })
 
-t.test('what is decided by what is there is decided by all that is there', async (t) => {
+t.test('a decision based on the table is based on its whole content', async (t) => {
   const { first, second } = await two(t)
-  /** Takes the key if nobody has. */
+  /** Takes the key if it is free. */
   const take = ({ store: { signIns } }: MemoryNode, by: string) =>
     signIns.update(() =>
       valueOf(signIns, 'code') === undefined ? { puts: [{ key: 'code', value: by }], removed: [] } : undefined,
@@ -43,10 +43,10 @@ t.test('what is decided by what is there is decided by all that is there', async
   t.equal(valueOf(first.store.signIns, 'code'), valueOf(second.store.signIns, 'code'))
 })
 
-t.test('it neither waits for an edit nor keeps one from being written', async (t) => {
+t.test('it neither waits for an edit nor blocks one', async (t) => {
   const { first, second } = await two(t)
   await first.store.edit(async () => {
-    // The edit that is under way is decided again behind this.
+    // The edit in progress is decided again after this.
     if (valueOf(first.store.sessions, 'a') === undefined) await first.store.sessions.put('a', 1)
     return { result: undefined, entry: { op: 'freeze', applyId: 'x', changes: [] } }
   })
@@ -54,7 +54,7 @@ t.test('it neither waits for an edit nor keeps one from being written', async (t
   t.same([second.store.frozen('x'), valueOf(second.store.sessions, 'a')], [[], 1])
 })
 
-t.test('a node that begins with a checkpoint has them, and tells', async (t) => {
+t.test('a node that begins with a checkpoint has them, and reports them', async (t) => {
   const { first, second } = await two(t)
   await first.store.members.put('gone', 1)
   await meet(first, second)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openStore } from '../../fixtures/config.ts'
 
-t.test('entries come in the order of their keys; several changes are one', async (test) => {
+t.test('entries are in the order of their keys; several changes are one', async (test) => {
   const { jobs } = openStore(test)
   await jobs.put('b', 1)
   await jobs.write(

@@ -8,7 +8,7 @@ interface Row {
 const row = (key: string, n = 0): Row => ({ key, n })
 const keyOf = ({ key }: Row) => key
 
-t.test('records are replaced, added and taken away in the order of their keys', async (test) => {
+t.test('records are replaced, added and removed in the order of their keys', async (test) => {
   const sorted = ['b', 'd', 'f'].map((key) => row(key))
   const changes = new Map([
     ['g', row('g', 1)],
@@ -22,7 +22,7 @@ t.test('records are replaced, added and taken away in the order of their keys', 
   test.equal(mergeSorted(sorted, keyOf, new Map()), sorted, 'nothing changed, nothing copied')
 })
 
-t.test('any changes give what sorting all records gives', async (test) => {
+t.test('any changes give the same as sorting all records', async (test) => {
   const records = new SortedRecords<Row>()
   const model = new Map<string, Row>()
   // A fixed sequence: the same every time, and far from any order.
@@ -49,5 +49,5 @@ t.test('a list that was handed out stays as it was', async (test) => {
   records.set('a', undefined)
   test.same(before, [row('a')])
   test.same(records.list(), [row('b')])
-  test.equal(records.list(), records.list(), 'made once')
+  test.equal(records.list(), records.list(), 'created once')
 })

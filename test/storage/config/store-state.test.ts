@@ -15,7 +15,7 @@ const header = (revision: number) => ({
   comment: '',
 })
 
-t.test('a store that takes over the state of another goes on like it', async (test) => {
+t.test('a store that takes over the state of another continues like it', async (test) => {
   const store = openStore(test)
   await stageIn(store, [{ ...at('a'), value: { n: 1 } }], origin)
   await promoteIn(store, store.changes(), header(1))
@@ -33,14 +33,14 @@ t.test('a store that takes over the state of another goes on like it', async (te
   await other.close()
   const again = new LmdbConfigStore(folder)
   test.teardown(() => again.close())
-  test.same(seen(again), [7, ...state], 'also when it is opened again')
+  test.same(seen(again), [7, ...state], 'also when it is reopened')
   const promote: Entry = { op: 'promote', header: header(2) }
   await store.write(promote)
   await again.folding.fold(promote, 8)
   test.same(again.folding.snapshot(), store.folding.snapshot())
 })
 
-t.test('what is staged back over a frozen change is there when the node is started again', async (test) => {
+t.test('a change back on top of a frozen one exists when the node is restarted', async (test) => {
   const folder = temporaryFolder(test, 'config')
   const store = new LmdbConfigStore(folder)
   const write = (n: number): Entry => ({
@@ -67,7 +67,7 @@ t.test('what is staged back over a frozen change is there when the node is start
   test.match(again.changes(), [{ before: { value: { n: 2 } }, after: { value: { n: 1 } } }])
 })
 
-t.test('what waits to be confirmed is taken over, and so is that nothing does', async (test) => {
+t.test('a change that waits for confirmation is taken over, and so is its absence', async (test) => {
   const [store, other] = [openStore(test), openStore(test)]
   const deadline = { bootId: 'boot', uptime_ms: 1 }
   const unconfirmed = { applyId: 'apply-1', revision: 1, by: 'tester', confirmBy: origin.at, deadline }

@@ -33,7 +33,7 @@ async function firstLayout(folder: string, schema: unknown): Promise<void> {
   await root.close()
 }
 
-t.test('the first layout is taken over whole, once', async (test) => {
+t.test('the first layout is migrated completely, once', async (test) => {
   const folder = temporaryFolder(test, 'layout')
   await firstLayout(folder, 1)
   for (const title of ['the first start', 'the next start']) {
@@ -65,12 +65,12 @@ t.test('room is what rows hold: large ones get it, and many small ones do not ta
   test.ok(size() > 2 * 60_000 * 30, 'thirty of 60 KB')
   const before = size()
   tables.ensureRoom(0, 2_000)
-  test.equal(size(), before, 'taking many out of a small tree takes next to nothing')
+  test.equal(size(), before, 'removing many from a small tree takes next to nothing')
   tables.ensureRoom(99_000 * 400, 99_000, { keepsReserve: true })
   test.ok(size() < 200 * MIB, `${Math.round(size() / MIB)} MiB for 99,000 of 400 bytes`)
 })
 
-t.test('commits that come while one is written share the next transaction, in their order', async (test) => {
+t.test('commits made while one is written share the next transaction, in order', async (test) => {
   const tables = new ConfigTables(temporaryFolder(test, 'shared'))
   test.teardown(() => tables.close())
   const log: string[] = []
@@ -91,7 +91,7 @@ t.test('commits that come while one is written share the next transaction, in th
   test.equal(tables.meta.get('caller a'), 3)
 })
 
-t.test('one for which there is no room is refused alone', async (test) => {
+t.test('a commit without room is refused alone', async (test) => {
   const tables = new ConfigTables(temporaryFolder(test, 'refused'))
   test.teardown(() => tables.close())
   const put = (key: string, keepsReserve: boolean) => tables.commit([tables.meta.put(key, 1)], { keepsReserve })
@@ -114,5 +114,5 @@ t.test('one for which there is no room is refused alone', async (test) => {
   )
   await test.rejects(put('caller e', true), { name: 'NoRoomError' })
   await put('caller f', false)
-  test.equal(tables.meta.get('caller f'), 1, 'what was refused alone holds up nothing')
+  test.equal(tables.meta.get('caller f'), 1, 'a commit refused alone blocks nothing')
 })

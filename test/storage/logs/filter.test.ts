@@ -28,7 +28,7 @@ const WRONG: readonly Filter[] = [
   { frontend: 'shop', path: 'nothing' },
 ]
 
-t.test('a filter says the same of a row, of its columns and of a head', async (test) => {
+t.test('a filter gives the same result for a row, its columns and a head', async (test) => {
   const path = join(logFolder(test), 'one')
   writeFileSync(path, encodeSegment([ROW]))
   const segment = new Segment(1, path)
@@ -44,7 +44,7 @@ t.test('a filter says the same of a row, of its columns and of a head', async (t
   }
 })
 
-t.test('a text in paths is found however it is written in the list of them', async (test) => {
+t.test('a text in paths is found however it is encoded in their list', async (test) => {
   const paths = ['/a"b', '/a\\b', '/ü😀', '/\u0001\t', '/\u2028', '/,', '/a/b', '/%22,%22']
   const path = join(logFolder(test), 'one')
   writeFileSync(path, encodeSegment(paths.map((one) => logRow({ path: one }))))

@@ -31,7 +31,7 @@ t.test('a torn end is cut off, wherever it is torn', async (test) => {
   test.equal(opened(path).blocks.length, 2)
 })
 
-t.test('what is left of a write that failed does not take what is written next with it', async (test) => {
+t.test('the rest of a failed write does not destroy the next one', async (test) => {
   const path = join(logFolder(test), 'journal')
   const journal = new Journal(path)
   journal.append({ rows: [], seen: 1 })
@@ -48,7 +48,7 @@ t.test('what is left of a write that failed does not take what is written next w
   again.close()
 })
 
-t.test('a journal that cannot be read leaves no descriptor open', async (test) => {
+t.test('an unreadable journal leaves no descriptor open', async (test) => {
   const path = join(logFolder(test), 'journal')
   const head = Buffer.alloc(8)
   const packed = Buffer.from('is not packed')

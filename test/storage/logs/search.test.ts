@@ -46,12 +46,12 @@ t.test('pages go back in time without a gap, also when a segment is closed betwe
   test.strictSame(whole(search(store, {}, 2, after)).rows, [])
 })
 
-t.test('what fits is found, in whichever segment it is', async (test) => {
+t.test('matching rows are found, in any segment', async (test) => {
   const { rows, isMore } = whole(search(filled(test), { statuses: { from: 500, to: 599 } }, 10))
   test.strictSame([rows.map(({ row }) => row.source), isMore], [['s4'], false])
 })
 
-t.test('counts are of all segments, paths without their query', async (test) => {
+t.test('counts cover all segments, paths without their query', async (test) => {
   const counted = whole(count(filled(test), {}, 2))
   test.strictSame(Object.fromEntries(counted.paths), { '/0': 5, '/1': 5 })
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { encodeSegment, Segment } from '../../../storage/logs/segment.ts'
 import { logFolder, logRow } from '../../fixtures/log-rows.ts'
 
-t.test('rows are read as they were written, and the head says what is there', async (test) => {
+t.test('rows are read back as written, and the head describes the content', async (test) => {
   const path = join(logFolder(test), 'one')
   const rows = [
     logRow(),
@@ -19,7 +19,7 @@ t.test('rows are read as they were written, and the head says what is there', as
   )
 })
 
-t.test('what is damaged is not believed', async (test) => {
+t.test('damaged data are not trusted', async (test) => {
   const path = join(logFolder(test), 'one')
   const whole = encodeSegment([logRow()])
   for (const [name, at] of [

@@ -36,7 +36,7 @@ t.test('a segment that fills slowly is closed when it is old', async (test) => {
   store.close()
 })
 
-t.test('what is too old or too much goes, the oldest first', async (test) => {
+t.test('rows beyond the age or size are deleted, the oldest first', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, { bytes_max: 12_000, age_ms: 1_000 }, 1)
   const fill = (at_ms: number) => {
@@ -57,13 +57,13 @@ t.test('what is too old or too much goes, the oldest first', async (test) => {
     'the first is too old',
   )
   for (let at = 0; at < 9; at++) fill(NOW_MS + 1_600)
-  test.ok(store.bytes <= 12_000 + 200, 'the others were too much')
+  test.ok(store.bytes <= 12_000 + 200, 'the others exceeded the size')
   test.equal(store.segments.at(-1)?.number, 12)
   test.equal(readdirSync(folder).length, store.segments.length + 1)
   store.close()
 })
 
-t.test('what cannot be removed stays, keeps nothing else from going, and is tried again', async (test) => {
+t.test('a file that cannot be removed stays, blocks no other removal, and is retried', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, { bytes_max: 1_000_000, age_ms: 1_000 }, 1)
   for (const at of [1, 2]) {
@@ -104,14 +104,14 @@ t.test('a daemon that is killed while it closes a segment loses none of its rows
   again.close()
 })
 
-t.test('a journal stays until there is a segment of its rows, whatever was closed after it', async (test) => {
+t.test('a journal stays until its rows are in a segment, whatever was closed after it', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, LIMITS, 1)
   store.append([logRow({ path: '/1' })], { a: 1 })
   store.close()
   const next = new Journal(join(folder, '000000000002.journal'))
   next.close()
-  // What keeps the segment from being made, as a full disk does.
+  // An obstacle to creating the segment, like a full disk.
   const obstacle = join(folder, '000000000001.segment.new')
   mkdirSync(obstacle)
   for (const path of ['/2', '/3']) {
@@ -128,7 +128,7 @@ t.test('a journal stays until there is a segment of its rows, whatever was close
   again.close()
 })
 
-t.test('of a segment that is damaged, the journal that is still there is read again', async (test) => {
+t.test('for a damaged segment, its remaining journal is read again', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, LIMITS, 1)
   store.append([logRow({ path: '/1' })], { a: 1 })
@@ -140,7 +140,7 @@ t.test('of a segment that is damaged, the journal that is still there is read ag
   again.close()
 })
 
-t.test('a segment that cannot be made costs no row, no descriptor, and nothing that was seen', async (test) => {
+t.test('a segment that cannot be created costs no row, no descriptor, and no seen number', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, LIMITS, 1)
   const obstacle = join(folder, '000000000001.segment')
@@ -151,7 +151,7 @@ t.test('a segment that cannot be made costs no row, no descriptor, and nothing t
   }
   test.equal(openedIn(folder), 1, 'the journal')
   test.equal(store.open.rows.length, 3)
-  test.notOk(existsSync(join(folder, '000000000002.journal')), 'a start would go on from what it says')
+  test.notOk(existsSync(join(folder, '000000000002.journal')), 'a start would continue from its content')
   rmdirSync(obstacle)
   store.tidy(NOW_MS, { path: '/3' })
   test.strictSame([store.segments.map(({ head }) => head.rows), store.open], [[3], { number: 2, rows: [] }])
@@ -162,7 +162,7 @@ t.test('a segment that cannot be made costs no row, no descriptor, and nothing t
   again.close()
 })
 
-t.test('a journal that gets no rows is begun again, and keeps what was seen', async (test) => {
+t.test('a journal that gets no rows is restarted, and keeps the seen numbers', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, LIMITS)
   const noise = () => randomBytes(300_000).toString('hex')
@@ -176,7 +176,7 @@ t.test('a journal that gets no rows is begun again, and keeps what was seen', as
   again.close()
 })
 
-t.test('a journal whose segment is there is not read twice, and a damaged segment is left out', async (test) => {
+t.test('a journal whose segment exists is not read twice, and a damaged segment is left out', async (test) => {
   const folder = logFolder(test)
   const store = new LogStore(folder, LIMITS, 1)
   store.append([logRow()], {})
@@ -195,7 +195,7 @@ t.test('a journal whose segment is there is not read twice, and a damaged segmen
 })
 
 t.test(
-  'a full disk refuses rows as a whole, and takes them when there is room',
+  'a full disk refuses rows as a whole, and accepts them when there is space',
   { skip: noSmallDisk },
   async (test) => {
     const folder = join(smallDisk(test, 1), 'logs')
@@ -210,7 +210,7 @@ t.test(
         writeFileSync(filler, Buffer.alloc(size))
         break
       } catch {
-        // Less, until it fits.
+        // Smaller, until it fits.
       }
     }
     test.throws(() => store.append(noise, { a: 2 }), /ENOSPC/)
