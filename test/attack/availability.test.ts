@@ -65,7 +65,7 @@ t.test(
       const alike = await felt(daemon, 2, 5, same)
       const statuses = await stop()
       test.comment(
-        `${what}: ${textOf(other, calm['/services'])}; the same asked by another: ${textOf(alike, calm[same])}; ${told(statuses)}`,
+        `${what}: ${textOf(other, calm['/services'])}; requests of the same kind: ${textOf(alike, calm[same])}; ${told(statuses)}`,
       )
       test.ok(![...statuses.keys()].some((status) => status >= 500), `${what}: ${told(statuses)}`)
       if (what !== 'searches of the audit log') continue

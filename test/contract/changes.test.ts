@@ -102,14 +102,14 @@ t.test('every PUT of a record', async (test) => {
 
       const least = await put(required)
       its.equal(least.status, 200, least.text)
-      its.same(await read(), before, 'only what is required was sent, and nothing else has changed')
+      its.same(await read(), before, 'a request with only the required fields changes nothing else')
 
       const stale = await call('PUT', path, { body: required, headers: { 'if-match': '"999"' } })
       its.match(stale.json, { code: 'REVISION_MISMATCH' }, 'If-Match is compared')
 
       const back = await put(await full.read())
       its.equal(back.status, 200, back.text)
-      its.same(await read(), before, 'what was read was sent back')
+      its.same(await read(), before, 'sending back what was read changes nothing')
 
       for (const name of namesOf(endpoint, isReadOnly).filter((one) => !moving.includes(one))) {
         const refused = await put({ ...required, [name]: 'another' })

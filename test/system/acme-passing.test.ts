@@ -25,8 +25,8 @@ const CASES: Readonly<Record<string, { more: Partial<L7Frontend>; greets: boolea
   http: { more: {}, greets: false },
   tcp: { more: { mode: 'tcp', forwardFor: false }, greets: false },
   'behind a proxy': { more: { proxyProtocol: true }, greets: true },
-  'behind a proxy that is known': { more: { proxyProtocol: ['127.0.0.1'] }, greets: true },
-  'not behind one of others': { more: { proxyProtocol: ['192.0.2.1'] }, greets: false },
+  'behind a trusted proxy': { more: { proxyProtocol: ['127.0.0.1'] }, greets: true },
+  'only another proxy is trusted': { more: { proxyProtocol: ['192.0.2.1'] }, greets: false },
 }
 
 for (const [name, { more, greets }] of Object.entries(CASES)) {

@@ -21,8 +21,8 @@ const refusedWith = (status: number) => (route: Route) =>
 
 const CASES = {
   'held back': { how: () => undefined, tells: '.loading' },
-  'with too much to do': { how: refusedWith(503), tells: '.problem:has-text("not to be read")' },
-  'not for who asks': { how: refusedWith(403), tells: '.problem:has-text("not to be read")' },
+  'the daemon is busy': { how: refusedWith(503), tells: '.problem:has-text("not to be read")' },
+  'the user lacks the right': { how: refusedWith(403), tells: '.problem:has-text("not to be read")' },
 } as const
 
 t.test('lists that have not arrived, and lists that are refused', { skip: noBrowser }, async (test) => {

@@ -13,8 +13,8 @@ const isThere = (name: string) => (witness: WitnessDaemon) => existsSync(pathOf(
 
 /** In their order of occurrence. */
 const MOMENTS: Readonly<Record<string, (witness: WitnessDaemon) => boolean>> = {
-  'it was let in': isThere('peer-key.pem'),
-  'it is said to be a witness': isThere('witness.json'),
+  'it was admitted': isThere('peer-key.pem'),
+  'it is recorded as a witness': isThere('witness.json'),
 }
 
 t.test('a witness that is killed', async (t) => {

@@ -44,11 +44,11 @@ for (const threads of BOTH) {
         for (const { id, userId } of sessions)
           if (userId === reader) await daemon.data('DELETE', `/localUsers/sessions/${id}`)
       },
-      'a role that is taken away': async () => {
+      'a role that is removed': async () => {
         await daemon.data('PUT', `/localUsers/users/${reader}`, { roles: [] })
         await daemon.data('PUT', '/services/apply')
       },
-      'a user who is gone': async () => {
+      'a user who was deleted': async () => {
         await daemon.data('DELETE', `/localUsers/users/${reader}`)
         await daemon.data('PUT', '/services/apply')
       },

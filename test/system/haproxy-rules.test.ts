@@ -50,7 +50,7 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
   ['path contains', on('path', ['/img/'], { match: 'contains' }), [{ path: '/a/img/b' }], [{ path: '/img' }]],
   ['path regex', on('path', ['^/v[12]/(a|b)$'], { match: 'regex' }), [{ path: '/v1/a' }], [{ path: '/v3/a' }]],
   [
-    'path with everything that means something',
+    'path with all special characters',
     on('path', [`/it's "a" #1 \\ %[src] $HOME {x} -i`]),
     [{ path: `/it%27s%20%22a%22%20%231%20%5C%20%25%5Bsrc%5D%20%24HOME%20%7Bx%7D%20-i` }],
     [{ path: '/' }],
@@ -115,7 +115,7 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
     [{ path: '/?q=a' }, { path: '/q=a%20b' }],
   ],
   [
-    'header is empty, or something that stands behind that',
+    'header is empty or has the next listed value',
     on('header', ['', 'b'], { name: 'X-A' }),
     [{ headers: { 'X-A': '' } }, { headers: { 'X-A': 'b' } }],
     [{}, { headers: { 'X-A': 'c' } }],
@@ -160,7 +160,7 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     { arrived: { at: 'api' } },
   ],
   [
-    'what stands before counts as well',
+    'an earlier rule takes precedence',
     [rule(undefined, { type: 'deny', status: 410 }), rule(undefined)],
     {},
     { status: 410 },

@@ -79,7 +79,7 @@ t.test('a server that is removed while it serves loses none of its counts', asyn
   await Promise.all(clients)
   const reloads = /runtime command was refused/g
   test.comment(
-    `${load.made} connections, ${goes.taken} at the one that goes, ${[...daemon.stderr.matchAll(reloads)].length} reloads`,
+    `${load.made} connections, ${goes.taken} at the removed server, ${[...daemon.stderr.matchAll(reloads)].length} reloads`,
   )
   test.equal(load.failed, 0)
   const path = `/${daemon.node}/layer7proxy/stats/rips/backend/${backendId}/history`

@@ -185,7 +185,7 @@ t.test('whether a failed apply was undone is reported truthfully', async (test) 
   const done = { ok: true, done: 1, recorded: 0, warnings: [] } as const
   const { store } = configFixture(test)
   for (const [what, results, message, isOpen] of [
-    ['undone by itself', [{ ...failed, undone: true }], 'The apply failed and was undone: put it', false],
+    ['undone by the plan itself', [{ ...failed, undone: true }], 'The apply failed and was undone: put it', false],
     ['restored', [{ ...failed, undone: false }, done], 'The apply failed and was undone: put it', false],
     [
       'neither',

@@ -88,7 +88,7 @@ const FORGERIES: Readonly<Record<string, (request: Buffer) => Uint8Array>> = {
   truncated: (request) => answerTo(request).subarray(0, 30),
   empty: () => Buffer.alloc(0),
   'one byte': () => Buffer.of(2),
-  'a length that lies': (request) => {
+  'a false length': (request) => {
     const bytes = answerTo(request)
     bytes.writeUInt16BE(4000, 2)
     return bytes

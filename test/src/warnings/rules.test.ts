@@ -63,7 +63,7 @@ t.test('RULE_CANNOT_HOLD: an earlier one matches all of its requests, only where
     ['RULE_CANNOT_HOLD', /rule 3 is for/],
   ])
   for (const type of ['limit', 'setHeader'] as const)
-    test.same(of({ when: all(API), do: { type, name: 'X', rate: 1, per: 'source' } }, second), [], `${type} goes on`)
+    test.same(of({ when: all(API), do: { type, name: 'X', rate: 1, per: 'source' } }, second), [], `${type} continues`)
   test.same(of({ do: { type: 'limit', rate: 1, per: 'source' } }, second), [])
 })
 

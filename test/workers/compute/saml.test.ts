@@ -44,7 +44,7 @@ t.test('an answer that the provider has not signed, or not for us, or not now, i
   const good = Buffer.from(response(GOOD), 'base64').toString()
   await refused('not signed', encoded(responseAround(assertionOf(GOOD), GOOD)), /signature/i)
   await refused(
-    'only the answer around is signed',
+    'only the surrounding response is signed',
     encoded(signed(responseAround(assertionOf(GOOD), GOOD), 'Response')),
     /signature/i,
   )

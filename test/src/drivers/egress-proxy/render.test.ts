@@ -95,7 +95,7 @@ const CASES: readonly (readonly [
     ['anexample.test', 'example.test.org', 'test', 'example', '192.0.2.1', ''],
   ],
   [
-    'a leading-dot suffix matches what is below it only',
+    'a leading-dot suffix matches only names below it',
     '.example.test',
     ['deb.example.test', 'a.b.example.test:1'],
     ['example.test', 'deb-example.test', 'deb.example.test.org', 'e'],

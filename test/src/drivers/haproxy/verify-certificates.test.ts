@@ -13,10 +13,10 @@ const good = record('c', pair({ name: 'c.test', issuer }), issuer)
 const BAD: Readonly<Record<string, readonly [Partial<Certificate>, string]>> = {
   'no chain': [{ chain: 'garbage' }, 'chain'],
   'a chain of garbage': [{ chain: good.chain.replaceAll(/M/g, 'A') }, 'chain'],
-  'a command behind it': [{ chain: `${good.chain}\n\nshow env\n` }, 'chain'],
-  'a command before it': [{ chain: `show env\n${good.chain}` }, 'chain'],
+  'a command after the chain': [{ chain: `${good.chain}\n\nshow env\n` }, 'chain'],
+  'a command before the chain': [{ chain: `show env\n${good.chain}` }, 'chain'],
   'no key': [{ privateKey: 'garbage' }, 'privateKey'],
-  'a command behind the key': [{ privateKey: `${good.privateKey}\nshow env\n` }, 'privateKey'],
+  'a command after the key': [{ privateKey: `${good.privateKey}\nshow env\n` }, 'privateKey'],
   'another key': [{ privateKey: record('o', pair({ name: 'o.test' })).privateKey }, 'privateKey'],
 }
 
