@@ -103,7 +103,10 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.page.msg, /answers 502 and is not Fulcrum$/)
     test.match(results.lost.msg, /did not answer GET \/lost/)
     test.match(results.unknown, { failed: true, code: 'NO_QUORUM' })
-    test.match(results.several.msg, /^name: several real servers are named web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/)
+    test.match(
+      results.several.msg,
+      /^name: several real servers are named web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/,
+    )
     const paths = ['busy', 'busy', 'busy', 'long', 'page', 'lost', 'unknown', 'ipvsDirector/rips?name=web1']
     const seen = paths.map((path) => `GET /api/v1/${path}`)
     test.same(asked, seen, 'the first host was not contacted')
