@@ -12,8 +12,10 @@ import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 /**
- * Pictures of every page and designed state in each look, for review by a person; those of docs/images are chosen from
- * them: `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=600 test/system/admin-page-pictures.test.ts`.
+ * Pictures of every page and designed state in each look, for review by a person:
+ * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`.
+ * Those of docs/images are `page-*.png`; its `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png`
+ * and `lines.light.png`.
  */
 
 const FOLDER = process.env['FULCRUM_TEST_PICTURES'] ?? ''
