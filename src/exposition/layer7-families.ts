@@ -29,7 +29,10 @@ const average =
   })
 
 const responses: Make = (labels, what) => ({
-  family: counter(`layer7_${what}_responses`, 'HTTP answers, by the first digit of their status.', [...labels, 'code']),
+  family: counter(`layer7_${what}_responses`, 'HTTP responses, by the first digit of their status.', [
+    ...labels,
+    'code',
+  ]),
   // For thousands of servers, only the codes that say something about the server.
   columns: (what === 'server' ? CODES.slice(1, -1) : CODES).map((code) => ({
     column: `hrsp_${code}`,
@@ -38,51 +41,51 @@ const responses: Make = (labels, what) => ({
 })
 
 const TRAFFIC: readonly Make[] = [
-  of(gauge, 'current_sessions', 'scur', 'Sessions that are open.'),
-  of(counter, 'sessions', 'stot', 'Sessions since the start of its process.'),
+  of(gauge, 'current_sessions', 'scur', 'Open sessions.'),
+  of(counter, 'sessions', 'stot', 'Sessions since the start of the HAProxy process.'),
   of(counter, 'received_bytes', 'bin', 'Bytes from clients.'),
   of(counter, 'sent_bytes', 'bout', 'Bytes to clients.'),
   of(counter, 'requests', 'req_tot', 'HTTP requests.'),
   responses,
 ]
 const DENIED: readonly Make[] = [
-  of(counter, 'denied_requests', 'dreq', 'Requests that rules refused.'),
-  of(counter, 'denied_responses', 'dresp', 'Answers that rules refused.'),
+  of(counter, 'denied_requests', 'dreq', 'Requests denied by rules.'),
+  of(counter, 'denied_responses', 'dresp', 'Responses denied by rules.'),
 ]
 const SERVER_SIDE: readonly Make[] = [
-  of(counter, 'connection_errors', 'econ', 'Connections to servers that failed.'),
-  of(counter, 'response_errors', 'eresp', 'Answers of servers that were broken off or invalid.'),
-  of(counter, 'retries', 'wretr', 'Connections that were tried again.'),
-  of(gauge, 'queued_requests', 'qcur', 'Requests that wait for a server.'),
-  of(counter, 'downtime_seconds', 'downtime', 'Time that it was down.'),
-  average('response_time', 'rtime', 'Time to the answer'),
+  of(counter, 'connection_errors', 'econ', 'Failed connections to servers.'),
+  of(counter, 'response_errors', 'eresp', 'Aborted or invalid responses of servers.'),
+  of(counter, 'retries', 'wretr', 'Retried connections.'),
+  of(gauge, 'queued_requests', 'qcur', 'Requests waiting for a server.'),
+  of(counter, 'downtime_seconds', 'downtime', 'Total downtime.'),
+  average('response_time', 'rtime', 'Time until the response'),
 ]
 
 const MAKES: ByKind<readonly Make[]> = {
   frontend: [
     ...TRAFFIC,
-    of(gauge, 'session_limit', 'slim', 'Sessions that may be open at once.'),
-    of(counter, 'request_errors', 'ereq', 'Requests that were broken off or invalid.'),
+    of(gauge, 'session_limit', 'slim', 'Limit of simultaneously open sessions.'),
+    of(counter, 'request_errors', 'ereq', 'Aborted or invalid requests.'),
     ...DENIED,
   ],
   backend: [
     ...TRAFFIC,
     ...DENIED,
     ...SERVER_SIDE,
-    of(counter, 'redispatches', 'wredis', 'Requests that were given to another server.'),
-    of(gauge, 'active_servers', 'act', 'Servers that take traffic.'),
-    of(gauge, 'backup_servers', 'bck', 'Backup servers that could take it.'),
+    of(counter, 'redispatches', 'wredis', 'Requests redispatched to another server.'),
+    of(gauge, 'active_servers', 'act', 'Servers that accept traffic.'),
+    of(gauge, 'backup_servers', 'bck', 'Backup servers that could accept traffic.'),
     average('queue_time', 'qtime', 'Time in the queue'),
     average('connect_time', 'ctime', 'Time to connect'),
-    average('total_time', 'ttime', 'Time in all'),
+    average('total_time', 'ttime', 'Total time'),
   ],
-  server: [...TRAFFIC, ...SERVER_SIDE, of(gauge, 'weight', 'weight', 'Share of the traffic.')],
+  server: [...TRAFFIC, ...SERVER_SIDE, of(gauge, 'weight', 'weight', 'Weight: share of the traffic.')],
 }
 
 const UP: ByKind<string> = {
-  frontend: 'Whether it takes connections.',
-  backend: 'Whether a server of it takes traffic; absent of one that has none.',
-  server: 'Whether its health check passes; absent while none is made.',
+  frontend: 'Whether the frontend accepts connections.',
+  backend: 'Whether a server of the backend accepts traffic; absent for backends without servers.',
+  server: 'Whether the health check of the server passes; absent if it is not checked.',
 }
 
 const familiesOf = (what: ObjectKind): KindFamilies => {

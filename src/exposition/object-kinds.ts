@@ -21,4 +21,4 @@ export const OBJECT_LABELS: ByKind<readonly string[]> = {
 export const STATES = { halted: 0, drained: 1, online: 2 } as const
 
 export const serverState = (layer: 'layer4' | 'layer7') =>
-  gauge(`${layer}_server_state`, 'What was chosen for it: 2 online, 1 drained, 0 halted.', OBJECT_LABELS.server)
+  gauge(`${layer}_server_state`, 'Chosen state of the server: 2 online, 1 drained, 0 halted.', OBJECT_LABELS.server)

@@ -17,7 +17,7 @@ interface ColumnFamily {
   readonly column: Column
 }
 
-const ONE_WAY = 'absent where replies bypass the node'
+const ONE_WAY = 'absent if replies bypass the node'
 const TRAFFIC = [
   [counter, 'connections', 'countedConnections', 'Connections.'],
   [counter, 'received_packets', 'countedPacketsIn', 'Packets from clients.'],
@@ -26,10 +26,10 @@ const TRAFFIC = [
   [counter, 'sent_bytes', 'countedBytesOut', `Bytes to clients; ${ONE_WAY}.`],
 ] as const
 const OF_SERVERS = [
-  [gauge, 'active_connections', 'activeConnections', 'Connections that are established.'],
-  [gauge, 'inactive_connections', 'inactiveConnections', 'Connections that end.'],
-  [gauge, 'persistent_clients', 'persistentConnections', 'Clients that stay with it.'],
-  [gauge, 'weight', 'weight', 'Share of the traffic.'],
+  [gauge, 'active_connections', 'activeConnections', 'Established connections.'],
+  [gauge, 'inactive_connections', 'inactiveConnections', 'Closing connections.'],
+  [gauge, 'persistent_clients', 'persistentConnections', 'Clients that persist on the server.'],
+  [gauge, 'weight', 'weight', 'Weight: share of the traffic.'],
 ] as const
 
 const columnsOf = (
@@ -48,12 +48,12 @@ const COLUMNS: ByKind<readonly ColumnFamily[]> = {
 }
 const SERVERS_UP = gauge(
   'layer4_backend_servers_up',
-  'Servers that take new connections; absent of one that no frontend uses.',
+  'Servers that accept new connections; absent for backends that no frontend uses.',
   OBJECT_LABELS.backend,
 )
 const UP = gauge(
   'layer4_server_up',
-  'Whether its health check passes; absent while it is unknown.',
+  'Whether the health check of the server passes; absent while unknown.',
   OBJECT_LABELS.server,
 )
 const STATE = serverState('layer4')

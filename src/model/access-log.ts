@@ -7,18 +7,18 @@ const HEADERS_MAX = 16
 /** What a frontend logs about its requests. */
 export const LogSetting = closed(
   {
-    enabled: Type.Boolean({ description: 'Keeps a line of each request (http only).' }),
+    enabled: Type.Boolean({ description: 'Whether requests are logged, one line each (http only).' }),
     format: Type.Optional(
       Type.Enum(['structured', 'combined', 'off'], {
         description:
-          'How a line reads at the syslog server. structured: an object as JSON, with the fields of a search. combined: the line of Apache and NCSA; Referer and User-Agent are then kept as well. off: no line at all, as when it is not enabled. Default structured.',
+          'Format of a line at the syslog server. structured: a JSON object with the fields of a search. combined: the format of Apache and NCSA; Referer and User-Agent are then kept as well. off: no lines, as if logging were disabled. Default structured.',
       }),
     ),
     sample: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'Keeps one request in this many, chosen at random; invalid requests are all kept. Default 1.',
+        description: 'Logs one request in this many, chosen at random; invalid requests are always logged. Default 1.',
       }),
     ),
     headers: Type.Optional(
@@ -26,19 +26,23 @@ export const LogSetting = closed(
         Type.String({
           pattern: '^[A-Za-z0-9_-]{1,64}$',
           description:
-            'Name of a header of requests; its value is cut off after 1,024 bytes, and masked if it is a secret.',
+            'Name of a request header; its value is cut off after 1,024 bytes, and masked if it is a secret.',
         }),
-        { maxItems: HEADERS_MAX, uniqueItems: true, description: 'Headers that are kept beside the other fields.' },
+        {
+          maxItems: HEADERS_MAX,
+          uniqueItems: true,
+          description: 'Request headers that are logged in addition to the other fields.',
+        },
       ),
     ),
     target: Type.Optional(
       Type.Enum(['store', 'syslog', 'both'], {
         description:
-          'Where lines go: to the store of the node, where they are searched; to the syslog server; or to both. Default store.',
+          'Destination of the lines: the store of the node, which searches read; the syslog server; or both. Default store.',
       }),
     ),
   },
-  'Access log of a frontend. Secrets in paths and headers are masked before a line is kept.',
+  'Access log of a frontend. Secrets in paths and headers are masked before a line is stored.',
   'AccessLogSetting',
 )
 export type LogSetting = Static<typeof LogSetting>

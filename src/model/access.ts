@@ -5,13 +5,13 @@ export const Email = Type.String({
   minLength: 3,
   maxLength: 254,
   pattern: '^[^\\s@\\u0000-\\u001f\\u007f]+@[^\\s@\\u0000-\\u001f\\u007f]+$',
-  description: 'E-mail address, the login name; compared without regard to case.',
+  description: 'E-mail address, used as login name; not case-sensitive.',
 })
 
 export const PersonName = Type.String({
   maxLength: 128,
   pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-  description: 'Part of a person’s name; up to 128 characters.',
+  description: 'First or last name; up to 128 characters.',
 })
 
 /** Ids of records of one section. */
@@ -20,10 +20,10 @@ export const Ids = (section: 'users' | 'groups' | 'roles', description: string) 
 
 /** The second factor: codes of RFC 6238 from a device of the user, and recovery codes on paper. */
 export const SecondFactor = closed({
-  secret: Type.String({ pattern: '^[A-Z2-7]{16,64}$', description: 'Shared with the device, base32; secret.' }),
+  secret: Type.String({ pattern: '^[A-Z2-7]{16,64}$', description: 'Key shared with the device, base32; secret.' }),
   recoveryCodes: Type.Array(Type.String({ description: 'SHA-256 of a code, hexadecimal.' }), {
     maxItems: 16,
-    description: 'Each is good for one login; secret.',
+    description: 'Recovery codes, each valid for one login; secret.',
   }),
   since: Moment('ISO 8601.'),
 })
@@ -59,7 +59,7 @@ export const Where = closed(
         minLength: 1,
         maxLength: 64,
         pattern: '^[A-Za-z0-9._@-]*$',
-        description: 'Records of this owner.',
+        description: 'Only records of this owner.',
       }),
     ),
     names: Type.Optional(
@@ -68,24 +68,24 @@ export const Where = closed(
           minLength: 1,
           maxLength: 128,
           pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$',
-          description: 'A name, in which * stands for any characters, or none; whatever its case.',
+          description: 'Name pattern; * matches any characters, or none; not case-sensitive.',
         }),
         {
           minItems: 1,
           maxItems: 100,
-          description: 'Records whose name is like one of these; addresses of floating IPs.',
+          description: 'Only records whose name matches one of these patterns; for floating IPs, the address.',
         },
       ),
     ),
     ids: Type.Optional(
-      Type.Array(idOf('Id of a record, which need not be there.'), {
+      Type.Array(idOf('Id of a record, which need not exist.'), {
         minItems: 1,
         maxItems: 1000,
-        description: 'These records.',
+        description: 'Only records with these ids.',
       }),
     ),
   },
-  'The right counts for records that are like this, before and after a change; at least one field.',
+  'The right applies only to records that match all of these fields, before and after a change; at least one field is required.',
   'RoleWhere',
 )
 export type Where = Static<typeof Where>

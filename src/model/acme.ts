@@ -16,7 +16,7 @@ export const AcmeAccount = closed({
   directoryUrl: Type.String({
     maxLength: 2048,
     pattern: '^https://[^\\s@#]+$',
-    description: 'Directory of the CA, https only.',
+    description: 'Directory URL of the CA; https only.',
   }),
   contact: Type.Array(
     Type.String({
@@ -24,15 +24,15 @@ export const AcmeAccount = closed({
       pattern: '^[^\\s@,;?%:<>"]+@[A-Za-z0-9.-]+$',
       description: 'E-mail address.',
     }),
-    { maxItems: 10, uniqueItems: true, description: 'Addresses that the CA writes to.' },
+    { maxItems: 10, uniqueItems: true, description: 'E-mail addresses for messages from the CA.' },
   ),
   termsAgreed: Type.Literal(true, {
-    description: 'The terms of the CA are agreed to. Without that there is no account.',
+    description: 'Agreement to the terms of the CA; required for an account.',
   }),
   externalAccountBinding: Type.Optional(
     closed(
       {
-        keyId: Line(256, 'Id of the key, from the CA.'),
+        keyId: Line(256, 'Id of the key, issued by the CA.'),
         hmacKey: Type.String({
           minLength: 1,
           maxLength: 1024,
@@ -40,13 +40,13 @@ export const AcmeAccount = closed({
           description: 'The key, base64url. Secret.',
         }),
       },
-      'Ties the account to one that the CA knows otherwise. Secret.',
+      'Links the account to an existing customer account at the CA. Secret.',
     ),
   ),
   caCertificate: Type.Optional(
     Type.String({
       maxLength: 65_536,
-      description: 'PEM of the root that the directory is known by; else those of the system.',
+      description: 'PEM of the root certificate that the directory must chain to; if omitted, the roots of the system.',
     }),
   ),
   httpPort: Type.Optional(
@@ -54,7 +54,7 @@ export const AcmeAccount = closed({
       minimum: 1,
       maximum: 65_535,
       description:
-        'Port of this appliance at which requests to port 80 arrive, where something before it forwards; 80.',
+        'Port of this appliance that receives requests to port 80, if a device in front forwards them; default 80.',
     }),
   ),
   tlsPort: Type.Optional(
@@ -62,10 +62,10 @@ export const AcmeAccount = closed({
       minimum: 1,
       maximum: 65_535,
       description:
-        'Port of this appliance at which connections to port 443 arrive, where something before it forwards; 443.',
+        'Port of this appliance that receives connections to port 443, if a device in front forwards them; default 443.',
     }),
   ),
-  privateKey: Secret('PEM of the key of the account.'),
+  privateKey: Secret('PEM of the account key.'),
 })
 export type AcmeAccount = Static<typeof AcmeAccount>
 
@@ -74,68 +74,84 @@ export const CHALLENGES = ['http-01', 'tls-alpn-01', 'dns-01'] as const
 
 /** The answer to a challenge that is not HTTP-01, at the name where the CA looks for it. */
 export const AcmeAnswer = closed({
-  name: Type.String({ maxLength: 270, description: 'Of the handshake, or of the TXT record.' }),
-  value: Type.String({ maxLength: 64, description: 'SHA-256 of what the CA was promised, base64url.' }),
+  name: Type.String({ maxLength: 270, description: 'Name in the handshake, or of the TXT record.' }),
+  value: Type.String({ maxLength: 64, description: 'SHA-256 of the key authorization, base64url.' }),
 })
 export type AcmeAnswer = Static<typeof AcmeAnswer>
 
 /** The progress of an order: stored before each step, so that the next node or start continues from there. */
 export const AcmeProgress = closed({
-  of: Type.String({ maxLength: 64, description: 'Digest of what was ordered: of another order this says nothing.' }),
-  orderUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'The order that is under way.' })),
-  accountUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'By which the CA knows the account.' })),
+  of: Type.String({
+    maxLength: 64,
+    description: 'Digest of the ordered content: the progress is valid for this order only.',
+  }),
+  orderUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'URL of the order in progress.' })),
+  accountUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'URL of the account at the CA.' })),
   answers: Type.Optional(
-    Type.Array(AcmeAnswer, { maxItems: 100, description: 'What the CA will find at the names of that order.' }),
+    Type.Array(AcmeAnswer, { maxItems: 100, description: 'Answers that the CA will find at the names of the order.' }),
   ),
   presentedAt_ms: Type.Optional(
-    Type.Number({ description: 'When the script had made their records of DNS. Milliseconds since 1970.' }),
+    Type.Number({ description: 'When the script had created the DNS records. Milliseconds since 1970.' }),
   ),
-  isVisible: Type.Optional(Type.Literal(true, { description: 'Those records were seen.' })),
+  isVisible: Type.Optional(Type.Literal(true, { description: 'The DNS records were visible at the name servers.' })),
   leftovers: Type.Optional(
-    Type.Array(AcmeAnswer, { maxItems: 1_000, description: 'Records of orders that are over, still to be removed.' }),
+    Type.Array(AcmeAnswer, { maxItems: 1_000, description: 'DNS records of finished orders, still to be removed.' }),
   ),
-  privateKey: Type.Optional(Secret('PEM of the key that the certificate is asked for.')),
-  failures: Type.Optional(Type.Integer({ minimum: 1, description: 'In a row.' })),
-  failedAt_ms: Type.Optional(Type.Number({ description: 'Milliseconds since 1970.' })),
-  wait_s: Type.Optional(Type.Integer({ minimum: 0, description: 'After that, before it is tried again.' })),
-  lastError: Type.Optional(Type.String({ maxLength: 4096, description: 'Why it failed.' })),
-  issued: Type.Optional(Type.String({ maxLength: 256, description: 'Fingerprint of what came of it last.' })),
-  issuedAt_ms: Type.Optional(Type.Number({ description: 'Milliseconds since 1970.' })),
-  asked: Type.Optional(Type.Literal(true, { description: 'Somebody wants it renewed now.' })),
+  privateKey: Type.Optional(Secret('PEM of the key of the ordered certificate.')),
+  failures: Type.Optional(Type.Integer({ minimum: 1, description: 'Consecutive failures.' })),
+  failedAt_ms: Type.Optional(Type.Number({ description: 'Last failure. Milliseconds since 1970.' })),
+  wait_s: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Seconds between the last failure and the next attempt.' }),
+  ),
+  lastError: Type.Optional(Type.String({ maxLength: 4096, description: 'Reason of the last failure.' })),
+  issued: Type.Optional(Type.String({ maxLength: 256, description: 'Fingerprint of the certificate issued last.' })),
+  issuedAt_ms: Type.Optional(Type.Number({ description: 'Last issuance. Milliseconds since 1970.' })),
+  asked: Type.Optional(Type.Literal(true, { description: 'A user has requested immediate renewal.' })),
 })
 export type AcmeProgress = Static<typeof AcmeProgress>
 
 /** How DNS records are created, and when a CA may look at them. */
 export const DnsChallenge = closed(
   {
-    scriptId: refersTo(idOf('Script of /healthchecks that serves dns-01.'), 'healthChecks'),
+    scriptId: refersTo(idOf('Script of /healthchecks with service dns-01.'), 'healthChecks'),
     parameters: Type.Optional(ParameterValues),
     timeout: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 60, description: 'Seconds that one call of the script has; 30.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 60,
+        description: 'Timeout of one call of the script, in seconds; default 30.',
+      }),
     ),
     delay: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 3_600, description: 'Seconds before anybody looks at the records; 0.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 3_600,
+        description: 'Seconds between creating the records and the first check of them; default 0.',
+      }),
     ),
     visibleWithin: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 3_600,
         description:
-          'Seconds after the delay within which all name servers have to show the records; 120. 0: they are not asked.',
+          'Seconds after the delay within which all name servers must return the records; default 120. 0: name servers are not queried.',
       }),
     ),
     nameServers: Type.Optional(
       Type.Array(
-        Type.String({ maxLength: 64, description: 'Address, perhaps with a port: 192.0.2.53, [2001:db8::53]:5353.' }),
+        Type.String({
+          maxLength: 64,
+          description: 'Address, optionally with a port: 192.0.2.53, [2001:db8::53]:5353.',
+        }),
         {
           maxItems: 8,
           uniqueItems: true,
-          description: 'Name servers to ask; without them, those of the zone.',
+          description: 'Name servers to query; if omitted, those of the zone.',
         },
       ),
     ),
   },
-  'For dns-01: the script that makes the records, and how long they are waited for.',
+  'For dns-01: the script that creates the records, and how long to wait for them.',
   'DnsChallenge',
 )
 export type DnsChallenge = Static<typeof DnsChallenge>
@@ -144,21 +160,22 @@ export type DnsChallenge = Static<typeof DnsChallenge>
 export const AcmeOrder = closed({
   id: Id,
   name: Name,
-  accountId: refersTo(idOf('Account that it is ordered with.'), 'acmeAccounts'),
+  accountId: refersTo(idOf('ACME account of the order.'), 'acmeAccounts'),
   names: Type.Array(
     Type.String({
       maxLength: 253,
       pattern: '^(\\*\\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
-      description: 'DNS name in lower case; of other alphabets its xn-- form. *.example.org by dns-01 only.',
+      description:
+        'DNS name in lower case; internationalised names in their xn-- form. *.example.org with dns-01 only.',
     }),
-    { minItems: 1, maxItems: 100, uniqueItems: true, description: 'Names that the certificate is for.' },
+    { minItems: 1, maxItems: 100, uniqueItems: true, description: 'Names in the certificate.' },
   ),
   challenge: Type.Enum([...CHALLENGES], {
     description:
-      'How the CA is shown that the names are ours. http-01: over plain HTTP, by the frontend with port 80. tls-alpn-01: in a handshake of its own, by the frontend with port 443. dns-01: in TXT records, by a script.',
+      'How control of the names is proved to the CA. http-01: over plain HTTP, through the frontend with port 80. tls-alpn-01: in a special TLS handshake, through the frontend with port 443. dns-01: in TXT records, created by a script.',
   }),
-  keyType: Type.Enum([...KEY_TYPES], { description: 'Kind of the key of the certificate, a new one each time.' }),
-  certificateId: refersTo(idOf('Certificate that is replaced by what comes.'), 'certificates'),
+  keyType: Type.Enum([...KEY_TYPES], { description: 'Type of the certificate key; each certificate has a new key.' }),
+  certificateId: refersTo(idOf('Certificate that the issued one replaces.'), 'certificates'),
   dns: Type.Optional(DnsChallenge),
   secrets: Type.Optional(SecretValues),
   progress: Type.Optional(AcmeProgress),

@@ -17,41 +17,45 @@ const MailAddress = (description: string) =>
   Type.String({ maxLength: 320, pattern: '^[^\\s@,;:<>"()\\\\\\u0000-\\u0020]+@[A-Za-z0-9.-]+$', description })
 
 const WebhookHeader = closed({
-  name: Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$", description: 'Of the header.' }),
-  value: Line(4096, 'What it says; secret.'),
+  name: Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$", description: 'Name of the header.' }),
+  value: Line(4096, 'Value of the header; secret.'),
 })
 
 /** A target of alerts. Fields that its type does not have are absent. */
 export const AlertTarget = closed({
   id: Id,
   name: Name,
-  enabled: Type.Boolean({ description: 'Whether anything is sent; what waits for a target that is off is dropped.' }),
-  type: Type.Enum([...TARGET_TYPES], { description: 'How people are told. It never changes.' }),
+  enabled: Type.Boolean({
+    description: 'Whether messages are sent; pending messages of a disabled target are dropped.',
+  }),
+  type: Type.Enum([...TARGET_TYPES], { description: 'Type of target; cannot be changed.' }),
   host: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 253, description: 'Of mail, syslog and snmp: host name or address.' }),
+    Type.String({ minLength: 1, maxLength: 253, description: 'For mail, syslog and snmp: host name or address.' }),
   ),
   port: Type.Optional({
     ...Port,
-    description: 'Of mail (default 465 with tls, 587 with starttls, 25 with tcp), syslog (6514, 601) and snmp (162).',
+    description:
+      'Port for mail (default 465 with tls, 587 with starttls, 25 with tcp), syslog (6514, 601) and snmp (162).',
   }),
   transport: Type.Optional(
     Type.Enum(['tls', 'starttls', 'tcp'], {
       description:
-        'Of mail and syslog. tls, the default: from the first byte. starttls, of mail: the server has to offer it. tcp: anybody between may read, and no password is sent.',
+        'For mail and syslog. tls (default): encrypted from the first byte. starttls (mail only): the server must offer it. tcp: not encrypted, and no password is sent.',
     }),
   ),
   caCertificate: Type.Optional(
     Type.String({
       maxLength: 65_536,
-      description: 'Of mail, syslog and webhook: PEM of the root that the server is known by; else the usual ones.',
+      description:
+        'For mail, syslog and webhook: PEM of the root certificate that the server must chain to; if omitted, the public roots.',
     }),
   ),
-  certificateId: Type.Optional(refersTo(idOf('Of syslog: certificate that is shown to the server.'), 'certificates')),
+  certificateId: Type.Optional(refersTo(idOf('For syslog: client certificate.'), 'certificates')),
   username: Type.Optional(Line(253, 'For mail: the login name. For snmp version 3: the security name.')),
-  password: Type.Optional(Line(1024, 'Of mail; secret.')),
-  from: Type.Optional(MailAddress('Of mail: sender.')),
+  password: Type.Optional(Line(1024, 'Password for mail; secret.')),
+  from: Type.Optional(MailAddress('For mail: sender.')),
   to: Type.Optional(
-    Type.Array(MailAddress('Of a recipient.'), {
+    Type.Array(MailAddress('E-mail address of a recipient.'), {
       minItems: 1,
       maxItems: 50,
       uniqueItems: true,
@@ -63,31 +67,31 @@ export const AlertTarget = closed({
       maxLength: 2048,
       pattern: '^https://[^\\s@#]+$',
       description:
-        'Of webhook: where it is posted. All behind the host is a secret, as chat systems ask for nothing else.',
+        'For webhook: URL that messages are posted to. The part after the host is a secret, because chat systems authenticate by nothing else.',
     }),
   ),
   template: Type.Optional(
-    Type.Enum([...TEMPLATES], { description: 'Of webhook: what is posted. json, the default: all there is to tell.' }),
+    Type.Enum([...TEMPLATES], { description: 'For webhook: format of the body. json (default) contains all details.' }),
   ),
-  secret: Type.Optional(Line(256, 'Of webhook: key of the signature (Standard Webhooks, HMAC-SHA256); secret.')),
+  secret: Type.Optional(Line(256, 'For webhook: key of the signature (Standard Webhooks, HMAC-SHA256); secret.')),
   headers: Type.Optional(
     Type.Array(WebhookHeader, {
       maxItems: 16,
-      description: 'Of webhook: headers of its own; their values are secret.',
+      description: 'For webhook: additional headers; their values are secret.',
     }),
   ),
   version: Type.Optional(
-    Type.Enum(['2c', '3'], { description: 'Of snmp. 2c: traps. 3, the default: informs, which are acknowledged.' }),
+    Type.Enum(['2c', '3'], { description: 'For snmp. 2c: traps. 3 (default): informs, which are acknowledged.' }),
   ),
-  community: Type.Optional(Line(255, 'Of snmp version 2c; secret.')),
+  community: Type.Optional(Line(255, 'Community for snmp version 2c; secret.')),
   authAlgorithm: Type.Optional(
-    Type.Enum([...TRAP_AUTH_ALGORITHMS], { description: 'Of snmp version 3; default sha256.' }),
+    Type.Enum([...TRAP_AUTH_ALGORITHMS], { description: 'For snmp version 3; default sha256.' }),
   ),
-  authPassphrase: Type.Optional(Line(255, 'Of snmp version 3; secret.')),
+  authPassphrase: Type.Optional(Line(255, 'Passphrase for snmp version 3; secret.')),
   privacyAlgorithm: Type.Optional(
-    Type.Enum([...TRAP_PRIVACY_ALGORITHMS], { description: 'Of snmp version 3; default aes.' }),
+    Type.Enum([...TRAP_PRIVACY_ALGORITHMS], { description: 'For snmp version 3; default aes.' }),
   ),
-  privacyPassphrase: Type.Optional(Line(255, 'Of snmp version 3; without it nothing is encrypted; secret.')),
+  privacyPassphrase: Type.Optional(Line(255, 'For snmp version 3; without it nothing is encrypted; secret.')),
 })
 export type AlertTarget = Static<typeof AlertTarget>
 
@@ -111,51 +115,55 @@ export const AlertWhen = closed(
   {
     type: Type.Enum([...CONDITION_TYPES], {
       description:
-        'event: something happens. threshold: a live figure is above or below a value. serverDown: the health checks of a real server fail. certificateEnd: a certificate ends soon. applyWaiting: changes wait for an apply, or an apply for its confirmation. disk: the disk of the state folder fills up. cluster: another node or the witness is not reached, or this node has no quorum.',
+        'event: an event occurs. threshold: a live figure is above or below a value. serverDown: the health checks of a real server fail. certificateEnd: a certificate expires soon. applyWaiting: changes wait for an apply, or an apply for its confirmation. disk: the disk of the state folder fills up. cluster: another node or the witness is unreachable, or this node has no quorum.',
     }),
     events: Type.Optional(
-      Type.Array(Type.Enum([...EVENT_KINDS], { description: 'Kind, as in GET /events.' }), {
+      Type.Array(Type.Enum([...EVENT_KINDS], { description: 'Kind of event, as in GET /events.' }), {
         minItems: 1,
         maxItems: EVENT_KINDS.length,
         uniqueItems: true,
-        description: 'Of event: kinds.',
+        description: 'For event: kinds of events.',
       }),
     ),
     states: Type.Optional(
-      Type.Array(Line(64, 'As `state` of the event.'), {
+      Type.Array(Line(64, 'Value of `state` in the event.'), {
         minItems: 1,
         maxItems: 32,
         uniqueItems: true,
-        description: 'Of event: only those that say one of these; all.',
+        description: 'For event: only events with one of these states; default all.',
       }),
     ),
     layer: Type.Optional(
-      Type.Enum([4, 7], { description: 'Of threshold and serverDown: whose objects; default 7, of serverDown both.' }),
+      Type.Enum([4, 7], {
+        description: 'For threshold and serverDown: layer of the objects; default 7, for serverDown both.',
+      }),
     ),
     object: Type.Optional(
-      Type.Enum(['frontend', 'backend', 'server'], { description: 'Of threshold: what the figure is of.' }),
+      Type.Enum(['frontend', 'backend', 'server'], {
+        description: 'For threshold: kind of object that has the figure.',
+      }),
     ),
     metric: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9]{1,64}$',
-        description: 'Of threshold: the live figure, such as currentSessions.',
+        description: 'For threshold: the live figure, such as currentSessions.',
       }),
     ),
-    is: Type.Optional(Type.Enum(['above', 'below'], { description: 'Of threshold. Above unless told.' })),
+    is: Type.Optional(Type.Enum(['above', 'below'], { description: 'For threshold. Default above.' })),
     value: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: 1e15,
         description:
-          'Of threshold: what the figure is compared with. Of certificateEnd: days before the end (default 30). Of disk: percent in use (default 90).',
+          'For threshold: value to compare with. For certificateEnd: days before expiry (default 30). For disk: percent in use (default 90).',
       }),
     ),
     ids: Type.Optional(
-      Type.Array(idOf('Of the object.'), {
+      Type.Array(idOf('Id of an object.'), {
         minItems: 1,
         maxItems: 1000,
         uniqueItems: true,
-        description: 'Of threshold, serverDown and certificateEnd: only these; all.',
+        description: 'For threshold, serverDown and certificateEnd: only these objects; default all.',
       }),
     ),
     names: Type.Optional(
@@ -163,42 +171,45 @@ export const AlertWhen = closed(
         minLength: 1,
         maxLength: 128,
         pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-        description: 'Of the same: only those with this name, in which * stands for anything; case does not count.',
+        description: 'For the same types: only objects with this name; * matches anything; not case-sensitive.',
       }),
     ),
-    waits: Type.Optional(Type.Enum(['apply', 'confirmation'], { description: 'Of applyWaiting: what for; both.' })),
+    waits: Type.Optional(
+      Type.Enum(['apply', 'confirmation'], { description: 'For applyWaiting: what is waited for; default both.' }),
+    ),
   },
-  'What the rule looks for.',
+  'Condition of the rule.',
 )
 export type AlertWhen = Static<typeof AlertWhen>
 
 export const AlertRule = closed({
   id: Id,
   name: Name,
-  enabled: Type.Boolean({ description: 'Whether it is looked at; default true.' }),
-  severity: Type.Enum([...SEVERITIES], { description: 'How bad it is; default warning.' }),
+  enabled: Type.Boolean({ description: 'Whether the rule is evaluated; default true.' }),
+  severity: Type.Enum([...SEVERITIES], { description: 'Severity; default warning.' }),
   when: AlertWhen,
   for: Type.Integer({
     minimum: 0,
     maximum: 86_400,
-    description: 'Seconds that it has to be so before anybody is told, 0 to 86400; default 30. Events count at once.',
+    description:
+      'Seconds that the condition must hold before the alert fires, 0 to 86400; default 30. Events fire immediately.',
   }),
   clearFor: Type.Integer({
     minimum: 0,
     maximum: 86_400,
     description:
-      'Seconds that it has to be over before it is resolved, so that what comes and goes is told once; default 60.',
+      'Seconds that the condition must be over before the alert is resolved, so that a flapping condition is reported once; default 60.',
   }),
   repeatEvery: Type.Integer({
     minimum: 0,
     maximum: 2_678_400,
-    description: 'Seconds after which what still fires is told again, 60 to 2678400; default 14400; 0: never.',
+    description: 'Seconds after which a firing alert is sent again, 60 to 2678400; default 14400; 0: never.',
   }),
-  resolve: Type.Boolean({ description: 'Whether the end is told; default true.' }),
+  resolve: Type.Boolean({ description: 'Whether a message is sent when the alert is resolved; default true.' }),
   targets: Type.Array(refersTo(Id, 'alertTargets'), {
     maxItems: TARGETS_MAX,
     uniqueItems: true,
-    description: 'Targets to tell; none: GET /alerts only.',
+    description: 'Targets to notify; none: GET /alerts only.',
   }),
 })
 export type AlertRule = Static<typeof AlertRule>
@@ -206,15 +217,17 @@ export type AlertRule = Static<typeof AlertRule>
 /** Suppresses alerts that people already know of. */
 export const Silence = closed({
   id: Id,
-  ruleId: Type.Union([refersTo(Id, 'alertRules'), Type.Null()], { description: 'Alerts of this rule; null: of all.' }),
+  ruleId: Type.Union([refersTo(Id, 'alertRules'), Type.Null()], {
+    description: 'Alerts of this rule; null: of all rules.',
+  }),
   objectId: Type.Union([Type.String({ maxLength: 128 }), Type.Null()], {
-    description: 'Alerts about the object with this id, as in GET /alerts; null: about all.',
+    description: 'Alerts about the object with this id, as in GET /alerts; null: about all objects.',
   }),
   objectName: Type.Union([Type.String({ maxLength: 128 }), Type.Null()], {
-    description: 'Alerts about objects with this name, in which * stands for anything; null: about all.',
+    description: 'Alerts about objects with this name; * matches anything; null: about all objects.',
   }),
   reason: Line(500, 'Why.'),
-  by: Type.String({ description: 'E-mail of the user who made it.' }),
+  by: Type.String({ description: 'E-mail of the user who created the silence.' }),
   startedAt: Moment('ISO 8601.'),
   endsAt: Moment('ISO 8601.'),
 })

@@ -8,11 +8,14 @@ export const CertificateFacts = closed({
   commonName: text('Common name of the subject; empty without one.'),
   organisation: text('Organisation of the subject; empty without one.'),
   country: text('Country of the subject, two letters; empty without one.'),
-  subjectAlt: Type.Array(text('Host name or address.'), { maxItems: 10_000, description: 'Names it is valid for.' }),
+  subjectAlt: Type.Array(text('Host name or address.'), {
+    maxItems: 10_000,
+    description: 'Names the certificate is valid for.',
+  }),
   validFrom: Moment('ISO 8601.'),
   validTo: Moment('ISO 8601.'),
   fingerprint: text('SHA-256 of the certificate, hexadecimal with colons.'),
-  keyType: text('Kind and size of its key, such as "rsa 2048" or "ec prime256v1".'),
+  keyType: text('Type and size of the key, such as "rsa 2048" or "ec prime256v1".'),
 })
 export type CertificateFacts = Static<typeof CertificateFacts>
 
@@ -22,7 +25,7 @@ export const Certificate = closed({
   name: Name,
   chain: Type.String({
     maxLength: 262_144,
-    description: 'PEM: the certificate itself, then each one that issued the one before it.',
+    description: 'PEM: the certificate, followed by its issuers in order.',
   }),
   privateKey: Type.String({ maxLength: 65_536, description: 'PEM of the key, PKCS #8 without a passphrase; secret.' }),
   facts: CertificateFacts,
@@ -34,11 +37,11 @@ export type Certificate = Static<typeof Certificate>
 export const CipherList = closed({
   id: Id,
   name: Name,
-  ciphers: Type.Array(Type.String({ pattern: '^[A-Z0-9_-]{1,64}$', description: 'Name of a suite in OpenSSL.' }), {
+  ciphers: Type.Array(Type.String({ pattern: '^[A-Z0-9_-]{1,64}$', description: 'OpenSSL name of a cipher suite.' }), {
     minItems: 1,
     maxItems: 256,
     uniqueItems: true,
-    description: 'Suites, the preferred one first.',
+    description: 'Cipher suites, in order of preference.',
   }),
   owner: Owner,
 })

@@ -40,7 +40,7 @@ export const Owner = Type.Optional(
     maxLength: 64,
     pattern: '^[A-Za-z0-9._@-]*$',
     description:
-      'Whose record it is, such as a team: a document of that owner may delete it. Up to 64 letters, digits, ., _, @ and -; empty, or left out: nobody’s.',
+      'Owner of the record, such as a team: a document of that owner may delete the record. Up to 64 letters, digits, ., _, @ and -; empty or omitted: no owner.',
   }),
 )
 

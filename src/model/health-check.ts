@@ -37,14 +37,14 @@ export const ParameterDeclaration = closed(
       pattern: '^[A-Za-z0-9]+$',
       description: 'Becomes the flag --name=value: 1 to 64 letters and digits.',
     }),
-    label: Type.Optional(Type.String({ maxLength: 128, description: 'What people see beside the field.' })),
-    type: Type.Enum([...PARAMETER_TYPES], { description: 'What a value must look like.' }),
-    required: Type.Optional(Type.Boolean({ description: 'A value has to be given; then there is no default.' })),
+    label: Type.Optional(Type.String({ maxLength: 128, description: 'Label of the field in forms.' })),
+    type: Type.Enum([...PARAMETER_TYPES], { description: 'Type of the values.' }),
+    required: Type.Optional(Type.Boolean({ description: 'Whether a value is required; excludes a default.' })),
     default: Type.Optional(
-      Type.String({ maxLength: 1024, description: 'Value where none is given; it makes the parameter optional.' }),
+      Type.String({ maxLength: 1024, description: 'Value if none is given; makes the parameter optional.' }),
     ),
   },
-  'A parameter that a script accepts.',
+  'Parameter of a script.',
   'HealthCheckParameter',
 )
 export type ParameterDeclaration = Static<typeof ParameterDeclaration>
@@ -52,9 +52,7 @@ export type ParameterDeclaration = Static<typeof ParameterDeclaration>
 /** The declaration in a request, or in the header of a script: only the name is required. */
 export const SentDeclaration = closed({
   ...ParameterDeclaration.properties,
-  type: Type.Optional(
-    Type.Enum([...PARAMETER_TYPES], { description: 'What a value must look like; string unless told.' }),
-  ),
+  type: Type.Optional(Type.Enum([...PARAMETER_TYPES], { description: 'Type of the values; default string.' })),
 })
 export type SentDeclaration = Static<typeof SentDeclaration>
 
@@ -70,22 +68,22 @@ export const SCRIPT_BYTES_MAX = 256 * 1024
 export const HealthCheck = closed({
   id: Id,
   name: Name,
-  description: Type.String({ maxLength: 1024, description: 'For people, up to 1024 characters.' }),
+  description: Type.String({ maxLength: 1024, description: 'Description, up to 1024 characters.' }),
   script: Type.String({
     minLength: 1,
     maxLength: SCRIPT_BYTES_MAX,
-    description: 'Text of the program, beginning with #!; exit status 0 means up. Up to 256 KiB.',
+    description: 'Text of the script, beginning with #!; exit status 0 means up. Up to 256 KiB.',
   }),
   services: Type.Array(Type.Enum([...SCRIPT_SERVICES]), {
     minItems: 1,
     maxItems: SCRIPT_SERVICES.length,
     uniqueItems: true,
     description:
-      'Which backends may use it: layer-4, layer-7 or both; dns-01: orders of certificates, which call it present|cleanup NAME VALUE.',
+      'What may use the script: layer-4 backends, layer-7 backends or both; dns-01: certificate orders, which call it with present|cleanup NAME VALUE.',
   }),
   parameters: Type.Array(ParameterDeclaration, {
     maxItems: PARAMETERS_MAX,
-    description: 'What it accepts, in the order in which the flags are given.',
+    description: 'Parameters, in the order of the flags.',
   }),
   owner: Owner,
 })
@@ -99,7 +97,7 @@ export const ParameterValues = Type.Record(
     maxProperties: PARAMETERS_MAX,
     additionalProperties: false,
     description:
-      'Values by parameter name, one line of up to 1024 characters each. They show in the list of processes.',
+      'Values by parameter name, one line of up to 1024 characters each. They are visible in the process list.',
   },
 )
 export type ParameterValues = Static<typeof ParameterValues>
@@ -112,7 +110,7 @@ export const SecretValues = Type.Record(
     maxProperties: PARAMETERS_MAX,
     additionalProperties: false,
     description:
-      'Values of parameters of type secret, one line of up to 4096 characters each; the script reads them from its standard input as lines name=value. Secret: never answered.',
+      'Values of parameters of type secret, one line of up to 4096 characters each; the script reads them from standard input as lines name=value. Secret: never returned.',
   },
 )
 
@@ -147,25 +145,25 @@ const HostHeader = Type.Refine(
   Type.String({
     minLength: 1,
     maxLength: 255,
-    description: 'Host header and TLS server name of the check: host name or address, perhaps with a port.',
+    description: 'Host header and TLS server name of the check: host name or address, optionally with a port.',
   }),
   isHostHeader,
-  () => 'must be a host name or an address (IPv6 in brackets), with a port between 1 and 65535 if any',
+  () => 'must be a host name or an address (IPv6 in brackets), optionally with a port between 1 and 65535',
 )
 
 /** How a backend uses a check: the part of a backend that both layers share. */
 export const HealthCheckSetting = closed(
   {
     type: Type.Enum(['tcp', 'http', 'https', 'script', 'none'], {
-      description: 'What proves that a real server works; script names one of /healthchecks in id.',
+      description: 'Type of the check; script uses the one of /healthchecks that id names.',
     }),
-    id: Type.Optional(refersTo(idOf('Id of the health check, for type script only.'), 'healthChecks')),
+    id: Type.Optional(refersTo(idOf('Id of the health check; only for type script.'), 'healthChecks')),
     parameters: Type.Optional(ParameterValues),
     path: Type.Optional(
       Type.String({
         maxLength: 1024,
         pattern: CHECKED_PATH,
-        description: 'Path requested by an http or https check, such as /health.',
+        description: 'Path that an http or https check requests, such as /health.',
       }),
     ),
     host: Type.Optional(HostHeader),
@@ -176,15 +174,15 @@ export const HealthCheckSetting = closed(
         description: 'Statuses that mean up, such as "200-399" (the default) or "200,204".',
       }),
     ),
-    interval: Type.Optional(Seconds('Time between two checks.', 3600)),
+    interval: Type.Optional(Seconds('Time between two checks of a real server.', 3600)),
     rise: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Passes in a row that bring a server up.' }),
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Consecutive passes after which a server is up.' }),
     ),
     fall: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Failures in a row that take it down.' }),
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Consecutive failures after which a server is down.' }),
     ),
   },
-  'What proves that a real server works, and how often it is asked.',
+  'How, and how often, real servers are checked.',
   'HealthCheckSetting',
 )
 export type HealthCheckSetting = Static<typeof HealthCheckSetting>

@@ -4,20 +4,20 @@ import { Moment, MomentOrNull, newIdOf, titled } from './fields.ts'
 /** Long work that was started for a user and continues after its request was answered. */
 
 export const JobState = Type.Enum(['running', 'succeeded', 'failed', 'cancelled'], {
-  description: 'running until it ends in one of the others.',
+  description: 'running until the job ends in one of the other states.',
 })
 
 export const Job = titled('Job', {
-  id: newIdOf('Id of the job; sorts by the time of its start.'),
-  kind: Type.String({ description: 'What is done, such as update or snapshot.create.' }),
-  title: Type.String({ description: 'The same for people.' }),
+  id: newIdOf('Id of the job; ids sort by start time.'),
+  kind: Type.String({ description: 'Kind of job, such as update or snapshot.create.' }),
+  title: Type.String({ description: 'Title for display.' }),
   state: JobState,
   progress: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()], {
     description: 'Percent, 0 to 100; null if unknown.',
   }),
-  step: Type.String({ description: 'What is done right now; empty before the first step.' }),
-  log: Type.Array(Type.String(), { description: 'The last lines of its output, 200 at the most.' }),
-  result: Type.Unknown({ description: 'What came of it, by kind; null unless it succeeded.' }),
+  step: Type.String({ description: 'Current step; empty before the first one.' }),
+  log: Type.Array(Type.String(), { description: 'Last lines of the output, at most 200.' }),
+  result: Type.Unknown({ description: 'Result, depending on the kind; null unless the job succeeded.' }),
   problem: Type.Union(
     [
       titled('JobProblem', {
@@ -27,16 +27,16 @@ export const Job = titled('Job', {
       Type.Null(),
     ],
     {
-      description: 'Why it failed; null unless it did.',
+      description: 'Reason of the failure; null unless the job failed.',
     },
   ),
-  by: Type.String({ description: 'E-mail of the user who started it, or fulcrum for the daemon itself.' }),
+  by: Type.String({ description: 'E-mail of the user who started the job, or fulcrum for the daemon itself.' }),
   startedAt: Moment('ISO 8601. Start.'),
-  endedAt: MomentOrNull('ISO 8601. End; null while it runs.'),
+  endedAt: MomentOrNull('ISO 8601. End; null while the job runs.'),
   resourceId: Type.Optional(
-    Type.String({ description: 'Id of the record that it is about; absent where it is about none, or many.' }),
+    Type.String({ description: 'Id of the record that the job concerns; absent if there is none, or more than one.' }),
   ),
-  canCancel: Type.Boolean({ description: 'Whether PUT /jobs/{id}/cancel ends it now.' }),
+  canCancel: Type.Boolean({ description: 'Whether PUT /jobs/{id}/cancel can end the job now.' }),
 })
 export type Job = Static<typeof Job>
 

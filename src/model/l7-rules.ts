@@ -31,27 +31,28 @@ const Condition = closed(
   {
     type: Type.Enum([...CONDITIONS], {
       description:
-        'What is looked at: path (percent-decoded), host (without its port, in lower case), method, source (address of the client), sni (name that TLS asks for), or a header, cookie or query parameter by its name; status is of responses.',
+        'What is compared: path (percent-decoded), host (without port, in lower case), method, source (client address), sni (server name in the TLS handshake), or a header, cookie or query parameter by its name; status is for responses.',
     }),
     match: Type.Optional(
       Type.Enum([...MATCHES], {
         description:
-          'How it is compared with the values, one of which has to fit; in is for addresses and networks. Default is.',
+          'How it is compared with the values, one of which must match; in is for addresses and networks. Default is.',
       }),
     ),
     name: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_.-]{1,64}$',
-        description: 'Of the header, cookie or query parameter; 1 to 64 letters, digits, -, _ and .',
+        description: 'Name of the header, cookie or query parameter; 1 to 64 letters, digits, -, _ and .',
       }),
     ),
     values: Type.Array(Text(512, 'Up to 512 characters, no control characters.'), {
       maxItems: 1000,
-      description: 'Up to 1,000. Without any, a header, cookie or query parameter only has to be there.',
+      description:
+        'Values, up to 1,000. Without any, it is enough that the header, cookie or query parameter is present.',
     }),
-    negate: Type.Optional(Type.Boolean({ description: 'Holds when no value fits.' })),
+    negate: Type.Optional(Type.Boolean({ description: 'Inverts the condition: it holds if no value matches.' })),
   },
-  'Something of the request, or of the response, and what it is compared with.',
+  'Part of the request or response, and the values to compare it with.',
   'Condition',
 )
 export type Condition = Static<typeof Condition>
@@ -62,10 +63,14 @@ export const isCaseless = (type: ConditionType): boolean => type === 'host' || t
 
 const When = closed(
   {
-    all: Type.Optional(Type.Array(Condition, { minItems: 1, maxItems: 8, description: 'All of them hold.' })),
-    any: Type.Optional(Type.Array(Condition, { minItems: 1, maxItems: 8, description: 'At least one of them holds.' })),
+    all: Type.Optional(
+      Type.Array(Condition, { minItems: 1, maxItems: 8, description: 'All of these conditions must hold.' }),
+    ),
+    any: Type.Optional(
+      Type.Array(Condition, { minItems: 1, maxItems: 8, description: 'At least one of these conditions must hold.' }),
+    ),
   },
-  'When the rule holds: all or any. Left out, it always does.',
+  'When the rule applies: all or any. If omitted, always.',
   'When',
 )
 export type When = Static<typeof When>
@@ -74,60 +79,70 @@ const Action = closed(
   {
     type: Type.Enum([...ACTIONS], {
       description:
-        'backend, redirect, deny, tarpit and respond end the list, and limit does for requests beyond it; after the others it goes on.',
+        'backend, redirect, deny, tarpit and respond end the processing of rules, limit only for requests over the limit; after the others, the next rule follows.',
     }),
-    backendId: Type.Optional(refersTo(idOf('For backend: the backend that takes the request.'), 'l7Backends')),
+    backendId: Type.Optional(refersTo(idOf('For backend: the backend that receives the request.'), 'l7Backends')),
     to: Type.Optional(
       Text(
         2048,
-        'Of redirect: a URL or path. Of rewritePath: what the path begins with from then on, or, behind a regex, the whole path with \\1 to \\9 for what it has found. Up to 2,048 characters, with {placeholders}.',
+        'For redirect: a URL or path. For rewritePath: the new beginning of the path or, with match regex, the whole new path with \\1 to \\9 for the captured groups. Up to 2,048 characters, with {placeholders}.',
       ),
     ),
     status: Type.Optional(
       Type.Integer({
         minimum: 200,
         maximum: 599,
-        description: `HTTP status. Of redirect: ${REDIRECTS.join(', ')} (default 302). Of deny and tarpit: ${REFUSALS.join(', ')} (default 403). Of respond: 200 to 599 (default 200).`,
+        description: `HTTP status. For redirect: ${REDIRECTS.join(', ')} (default 302). For deny and tarpit: ${REFUSALS.join(', ')} (default 403). For respond: 200 to 599 (default 200).`,
       }),
     ),
     contentType: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9!#$&^_.+-]{1,64}/[A-Za-z0-9!#$&^_.+-]{1,64}(; ?[A-Za-z0-9-]{1,32}=[A-Za-z0-9_.-]{1,64})?$',
-        description: 'Of respond, such as text/html; charset=utf-8. Default text/plain.',
+        description: 'For respond: content type, such as text/html; charset=utf-8. Default text/plain.',
       }),
     ),
-    body: Type.Optional(pageOf('Of respond. Default none.')),
+    body: Type.Optional(pageOf('For respond: body of the answer. Default none.')),
     name: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{1,64}$',
         description:
-          'Of the header or variable, and of limit by header or cookie; 1 to 64 letters, digits, - and _. A variable is {variable.name} in later rules.',
+          'Name of the header or variable, and for limit of the header or cookie; 1 to 64 letters, digits, - and _. Later rules refer to a variable as {variable.name}.',
       }),
     ),
     value: Type.Optional(
       Text(
         1024,
-        'Of setHeader, addHeader and setVariable, with {placeholders}. Of rewritePath: what the path begins with, or a regular expression. Up to 1,024 characters.',
+        'For setHeader, addHeader and setVariable: the value, with {placeholders}. For rewritePath: the beginning of the path to replace, or a regular expression. Up to 1,024 characters.',
       ),
     ),
     match: Type.Optional(
-      Type.Enum(['begins', 'regex'], { description: 'Of rewritePath: what value is. Default begins.' }),
+      Type.Enum(['begins', 'regex'], {
+        description: 'For rewritePath: how value is compared with the path. Default begins.',
+      }),
     ),
-    per: Type.Optional(Type.Enum([...LIMITED], { description: 'Of limit: by what requests are counted.' })),
+    per: Type.Optional(Type.Enum([...LIMITED], { description: 'For limit: what requests are counted by.' })),
     rate: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Of limit: requests in the time of over.' }),
+      Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'For limit: requests allowed within over.' }),
     ),
     over: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 86_400, description: 'Of limit: seconds, 1 to 86,400. Default 1.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        description: 'For limit: period in seconds, 1 to 86,400. Default 1.',
+      }),
     ),
     burst: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Of limit: so many more are let pass. Default 0.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000_000,
+        description: 'For limit: additional requests allowed in a burst. Default 0.',
+      }),
     ),
     answer: Type.Optional(
-      Type.Enum([...REFUSALS], { description: 'Of limit: HTTP status for requests beyond it. Default 429.' }),
+      Type.Enum([...REFUSALS], { description: 'For limit: HTTP status for requests over the limit. Default 429.' }),
     ),
   },
-  'What is done with a request or response.',
+  'What to do with a request or response.',
   'Action',
 )
 export type Action = Static<typeof Action>
@@ -135,11 +150,11 @@ export type ActionType = Action['type']
 
 const Rule = closed(
   {
-    name: Type.Optional(Text(128, 'For people. Up to 128 characters.')),
+    name: Type.Optional(Text(128, 'Name for display. Up to 128 characters.')),
     when: Type.Optional(When),
     do: Action,
   },
-  'What is done with the requests, or responses, that it holds for.',
+  'What to do with the requests or responses that the rule applies to.',
   'Rule',
 )
 export type Rule = Static<typeof Rule>

@@ -10,7 +10,7 @@ export const pageOf = (description: string) =>
   Type.String({
     maxLength: PAGE_BYTES_MAX,
     pattern: '^[^\\u0000]*$',
-    description: `${description} Up to 15,000 bytes in UTF-8, sent as it is.`,
+    description: `${description} Up to 15,000 bytes in UTF-8, sent unchanged.`,
   })
 
 /** Statuses for which HAProxy has its own answer. */
@@ -18,10 +18,10 @@ const ERRORS = [400, 401, 403, 404, 405, 407, 408, 410, 413, 425, 429, 500, 501,
 
 const ErrorPage = closed(
   {
-    status: Type.Enum([...ERRORS], { description: 'HTTP status that HAProxy answers with by itself.' }),
+    status: Type.Enum([...ERRORS], { description: 'HTTP status of an answer that HAProxy generates itself.' }),
     page: pageOf('HTML.'),
   },
-  'What is answered in place of the words of HAProxy.',
+  'Page sent instead of the default page of HAProxy.',
   'ErrorPage',
 )
 export type ErrorPage = Static<typeof ErrorPage>
@@ -30,29 +30,29 @@ export const errorPagesOf = (description: string) =>
   Type.Optional(
     Type.Array(ErrorPage, {
       maxItems: ERRORS.length,
-      description: `${description} One for a status; answers of servers, and to what is no request, are left as they are (http only).`,
+      description: `${description} One page per status; responses of servers, and answers to invalid requests, stay unchanged (http only).`,
     }),
   )
 
 const Maintenance = closed(
   {
-    enabled: Type.Boolean({ description: 'Nobody is served, and everybody is answered this.' }),
+    enabled: Type.Boolean({ description: 'Whether all requests receive the maintenance page.' }),
     status: Type.Optional(
       Type.Integer({ minimum: 200, maximum: 599, description: 'HTTP status, 200 to 599. Default 503.' }),
     ),
-    page: Type.Optional(pageOf('HTML; default one sentence.')),
+    page: Type.Optional(pageOf('HTML of the page; default one sentence.')),
   },
-  'What is answered while it is worked on.',
+  'Maintenance page.',
   'Maintenance',
 )
 export type Maintenance = Static<typeof Maintenance>
 
 export const maintenanceOf = (description: string) =>
-  Type.Optional({ ...Maintenance, description: `${description} In mode tcp connections are closed.` })
+  Type.Optional({ ...Maintenance, description: `${description} In mode tcp, connections are closed.` })
 
 export const Compression = closed(
   {
-    enabled: Type.Boolean({ description: 'Whether HAProxy compresses what servers have not.' }),
+    enabled: Type.Boolean({ description: 'Whether HAProxy compresses responses that servers did not compress.' }),
     types: Type.Optional(
       Type.Array(
         Type.String({
@@ -63,7 +63,7 @@ export const Compression = closed(
           minItems: 1,
           maxItems: 40,
           uniqueItems: true,
-          description: 'What is compressed. Default texts, JSON and SVG.',
+          description: 'Media types to compress. Default texts, JSON and SVG.',
         },
       ),
     ),
@@ -76,33 +76,31 @@ export const FrontendTimeouts = closed(
   {
     httpRequest: Type.Optional(
       Seconds(
-        'Longest wait for the headers of a request (http only). Default 10, or timeoutClient where that is less.',
+        'Longest wait for the headers of a request (http only). Default 10, or timeoutClient if that is less.',
         3600,
       ),
     ),
     httpKeepAlive: Type.Optional(
-      Seconds('Longest wait for the next request of a connection (http only). Default timeoutClient.'),
+      Seconds('Longest wait for the next request on a connection (http only). Default timeoutClient.'),
     ),
     clientFin: Type.Optional(
       Seconds('Longest wait for a client that has closed one direction. Default timeoutClient.'),
     ),
   },
-  'What is waited for beside timeoutClient.',
+  'Timeouts in addition to timeoutClient.',
   'FrontendTimeouts',
 )
 
 export const BackendTimeouts = closed(
   {
-    queue: Type.Optional(Seconds('Longest wait for a server that is full. Default timeoutConnect.')),
-    tunnel: Type.Optional(
-      Seconds('Longest inactivity where both sides only pass bytes, as WebSockets do. Default timeoutServer.'),
-    ),
+    queue: Type.Optional(Seconds('Longest wait in the queue of a full server. Default timeoutConnect.')),
+    tunnel: Type.Optional(Seconds('Longest inactivity of tunnels, such as WebSockets. Default timeoutServer.')),
     serverFin: Type.Optional(
       Seconds('Longest wait for a server that has closed one direction. Default timeoutServer.'),
     ),
     check: Type.Optional(Seconds('Longest wait for the answer to a health check, once connected.', 3600)),
   },
-  'What is waited for beside timeoutConnect and timeoutServer.',
+  'Timeouts in addition to timeoutConnect and timeoutServer.',
   'BackendTimeouts',
 )
 
@@ -113,7 +111,7 @@ export const ProxyProtocol = Type.Union(
   ],
   {
     description:
-      'From whom the PROXY protocol, version 1 or 2, is accepted: with true every connection has to use it, and anybody can pretend to be any client; otherwise connections from these addresses and networks have to use it, and all others come as they are.',
+      'Senders of the PROXY protocol, version 1 or 2. true: every connection must use it, so anybody can pretend to be any client; a list: connections from these addresses and networks must use it, all others are accepted without it.',
   },
 )
 
@@ -121,7 +119,7 @@ export const Alpn = Type.Array(Type.Enum(['h2', 'http/1.1']), {
   maxItems: 2,
   uniqueItems: true,
   description:
-    'Protocols that are offered with TLS, the preferred one first. Empty: h2 and http/1.1 in mode http, none in mode tcp.',
+    'Protocols offered in the TLS handshake, in order of preference. Empty: h2 and http/1.1 in mode http, none in mode tcp.',
 })
 
 export const CLIENT_VERIFY = ['none', 'optional', 'required'] as const
@@ -131,13 +129,13 @@ export const clientCertificates = {
     Type.String({
       maxLength: 131_072,
       description:
-        'PEM: certificates of the authorities whose clients are known; empty for none. Counts with certificates.',
+        'PEM: certificates of the authorities that issue client certificates; empty for none. Needs certificates.',
     }),
   ),
   clientVerify: Type.Optional(
     Type.Enum([...CLIENT_VERIFY], {
       description:
-        'Whether clients show a certificate: none, optional (one that is shown has to be right), or required. The last two go with clientCa. Default none.',
+        'Whether clients present a certificate: none, optional (a presented one must be valid), or required. The last two need clientCa. Default none.',
     }),
   ),
 }

@@ -10,13 +10,13 @@ export const L4Frontend = closed({
   name: Name,
   ip: Ip,
   ports: Ports,
-  protocol: Type.Enum(['tcp', 'udp'], { description: 'What is balanced.' }),
+  protocol: Type.Enum(['tcp', 'udp'], { description: 'Protocol to balance.' }),
   forwarding: Type.Enum(['gate', 'masq', 'ipip'], {
     description:
       'How packets reach a real server: gate (direct return, same segment), masq (address translation), ipip (tunnel).',
   }),
-  backendId: refersTo(idOf('Layer 4 backend that takes the traffic.'), 'l4Backends'),
-  enabled: Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' }),
+  backendId: refersTo(idOf('Layer 4 backend that receives the traffic.'), 'l4Backends'),
+  enabled: Type.Boolean({ description: 'A disabled frontend stays configured and serves nothing.' }),
   owner: Owner,
 })
 export type L4Frontend = Static<typeof L4Frontend>
@@ -50,7 +50,7 @@ const PersistMask = Type.Refine(
   Type.String({
     maxLength: 15,
     description:
-      'Clients whose addresses are equal under this mask count as one: an IPv4 mask such as 255.255.255.0, or a prefix length of 1 to 128. Default: every address for itself.',
+      'Clients whose addresses are equal under this mask count as one: an IPv4 mask such as 255.255.255.0, or a prefix length of 1 to 128. Default: each address is a client of its own.',
   }),
   (text) => isDottedMask(text) || (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128),
   () => 'must be an IPv4 mask such as 255.255.255.0, or a prefix length from 1 to 128',
@@ -68,7 +68,7 @@ export type L4Real = Static<typeof L4Real>
 export const L4Backend = closed({
   id: Id,
   name: Name,
-  scheduler: Type.Enum([...SCHEDULERS], { description: 'How the kernel chooses a real server.' }),
+  scheduler: Type.Enum([...SCHEDULERS], { description: 'Algorithm by which the kernel chooses a real server.' }),
   persistTimeout: Type.Integer({
     minimum: 0,
     maximum: 2_678_400,
@@ -76,7 +76,7 @@ export const L4Backend = closed({
       'How long a client stays with its real server after its last connection. Seconds, 0 (not at all) to 31 days.',
   }),
   persistMask: Type.Union([PersistMask, Type.Null()], {
-    description: 'Which clients count as one; null: each for itself.',
+    description: 'Mask under which clients count as one; null: each address is a client of its own.',
   }),
   reals: Type.Array(L4Real, { maxItems: 20_000, description: 'The real servers.' }),
   healthCheck: HealthCheckSetting,

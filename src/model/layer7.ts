@@ -16,7 +16,7 @@ import {
 import { Ports } from './ports.ts'
 
 const Mode = Type.Enum(['http', 'tcp'], { description: 'http parses requests; tcp passes bytes.' })
-const Enabled = Type.Boolean({ description: 'A disabled object stays configured and serves nothing.' })
+const Enabled = Type.Boolean({ description: 'A disabled frontend or backend stays configured and serves nothing.' })
 
 export const TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const
 export const DEFAULT_MIN_TLS = '1.2'
@@ -29,50 +29,49 @@ export const L7Frontend = closed({
   ip: Ip,
   ports: Ports,
   defaultBackendId: Type.Union([refersTo(Id, 'l7Backends'), Type.Null()], {
-    description: 'Backend that takes the traffic; null answers 503 (http) or closes the connection (tcp).',
+    description: 'Backend that receives the traffic; null answers 503 (http) or closes the connection (tcp).',
   }),
   maxConn: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000_000 }), Type.Null()], {
-    description: 'Most concurrent connections, 1 to 10,000,000; null leaves it to the process limit.',
+    description: 'Maximum of concurrent connections, 1 to 10,000,000; null: only the process limit applies.',
   }),
-  timeoutClient: Seconds('Longest client inactivity.'),
+  timeoutClient: Seconds('Longest inactivity of a client.'),
   forwardFor: Type.Boolean({ description: 'Adds X-Forwarded-For with the client address (http only).' }),
   enabled: Enabled,
   certificates: Type.Optional(
     Type.Array(refersTo(Id, 'certificates'), {
       maxItems: 1000,
       uniqueItems: true,
-      description: 'Certificates; with any, the ports speak TLS. The first is shown to clients that name no other.',
+      description:
+        'Certificates; with at least one, the ports use TLS. The first is the default for clients whose server name matches no other.',
     }),
   ),
   cipherListId: Type.Optional(
     Type.Union([refersTo(Id, 'cipherLists'), Type.Null()], {
-      description: 'Cipher list; null leaves the choice to HAProxy.',
+      description: 'Cipher list; null: default of HAProxy.',
     }),
   ),
-  minTls: Type.Optional(
-    Type.Enum([...TLS_VERSIONS], { description: 'Oldest version of TLS that is spoken; 1.2 unless told.' }),
-  ),
+  minTls: Type.Optional(Type.Enum([...TLS_VERSIONS], { description: 'Oldest accepted TLS version; default 1.2.' })),
   httpRedirectToHttps: Type.Optional(
     Type.Boolean({
-      description: 'Sends requests that came without TLS to https (http only). Port 80 then stays plain.',
+      description: 'Redirects requests without TLS to https (http only). Port 80 then stays plain HTTP.',
     }),
   ),
   hsts: Type.Optional(
     Type.Union([Type.Boolean(), Type.Integer({ minimum: 0, maximum: 63_072_000 })], {
-      description: 'Tells browsers to come by https only (http only): for so many seconds; true is a year.',
+      description: 'Tells browsers to use https only (http only), for this many seconds; true is a year.',
     }),
   ),
   logs: Type.Optional(LogSetting),
-  rules: rulesOf('What is done with requests before a backend takes them, after the redirect to https.'),
-  maintenance: maintenanceOf('Whether everybody is answered by HAProxy itself, after the redirect to https.'),
-  errorPages: errorPagesOf('What is answered where no backend answers.'),
+  rules: rulesOf('Rules for requests, before a backend receives them and after the redirect to https.'),
+  maintenance: maintenanceOf('Maintenance: HAProxy itself answers all requests, after the redirect to https.'),
+  errorPages: errorPagesOf('Pages for answers that no backend gives.'),
   compression: Type.Optional(Compression),
   timeouts: Type.Optional(FrontendTimeouts),
   alpn: Type.Optional(Alpn),
   http3: Type.Optional(
     Type.Boolean({
       description:
-        'HTTP/3 beside what goes over TCP, and browsers are told of it (http only, with certificates). For HAProxy 2.9 and later with QUIC.',
+        'HTTP/3 in addition to TCP, announced to browsers (http only, with certificates). Needs HAProxy 2.9 or later with QUIC.',
     }),
   ),
   proxyProtocol: Type.Optional(ProxyProtocol),
@@ -87,13 +86,16 @@ const LONGEST_S = 2_147_483
 /** Which backend server keeps a client: by a cookie, or by the client address. */
 export const Persistence = closed(
   {
-    type: Type.Enum(['none', 'cookie', 'ip'], { description: 'How a client stays with its real server.' }),
+    type: Type.Enum(['none', 'cookie', 'ip'], { description: 'How clients stay with their real server.' }),
     cookieName: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Cookie inserted by HAProxy; default FULCRUMID.' }),
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,64}$',
+        description: 'Name of the cookie that HAProxy inserts; default FULCRUMID.',
+      }),
     ),
     timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', LONGEST_S)),
   },
-  'How a client stays with its real server.',
+  'How clients stay with their real server.',
   'Persistence',
 )
 
@@ -102,19 +104,19 @@ export const L7Real = closed({
   ripId: refersTo(Type.String({ minLength: 1, maxLength: 64, description: 'Id of the real server.' }), 'realServers'),
   weight: Type.Optional(Weight),
   port: Type.Optional(Port),
-  encrypted: Type.Optional(Type.Boolean({ description: 'Speak TLS to the real server.' })),
+  encrypted: Type.Optional(Type.Boolean({ description: 'Use TLS to the real server.' })),
   sni: Type.Optional(
     Type.String({ pattern: '^[A-Za-z0-9.-]{1,253}$', description: 'Server name sent in the TLS handshake.' }),
   ),
   verify: Type.Optional(
     Type.Boolean({
       description:
-        'Check the server’s certificate against the system’s authorities and for the name in sni (needs encrypted and sni).',
+        'Verify the server’s certificate against the system’s authorities and the name in sni (needs encrypted and sni).',
     }),
   ),
-  sendProxy: Type.Optional(Type.Boolean({ description: 'Announce the client with PROXY protocol version 2.' })),
+  sendProxy: Type.Optional(Type.Boolean({ description: 'Send the client address with PROXY protocol version 2.' })),
   maxConn: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Most concurrent connections to this server.' }),
+    Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Maximum of concurrent connections to this server.' }),
   ),
   backup: Type.Optional(
     Type.Boolean({
@@ -130,7 +132,7 @@ export const L7Backend = closed({
   name: Name,
   mode: Mode,
   balance: Type.Enum(['roundrobin', 'leastconn', 'source', 'uri', 'random', 'first'], {
-    description: 'How HAProxy chooses a server.',
+    description: 'Algorithm by which HAProxy chooses a server.',
   }),
   persistence: Persistence,
   reals: Type.Array(L7Real, { maxItems: 20_000, description: 'The real servers, in the order HAProxy lists them.' }),
@@ -142,12 +144,14 @@ export const L7Backend = closed({
   timeoutConnect: Seconds('Longest wait for a connection to a real server.', 3600),
   timeoutServer: Seconds('Longest inactivity of a real server.'),
   enabled: Enabled,
-  rules: rulesOf('What is done with the headers of responses (http only).'),
-  maintenance: maintenanceOf('Whether HAProxy answers in place of the servers, whatever frontend the request came by.'),
-  errorPages: errorPagesOf('What is answered where no server does; those of the frontend are for the rest.'),
+  rules: rulesOf('Rules for the headers of responses (http only).'),
+  maintenance: maintenanceOf('Maintenance: HAProxy answers instead of the servers, for requests of all frontends.'),
+  errorPages: errorPagesOf(
+    'Pages for answers that no server gives; a page of the frontend is used for other statuses.',
+  ),
   httpReuse: Type.Optional(
     Type.Enum(['never', 'safe', 'aggressive', 'always'], {
-      description: 'Whether requests of several clients share connections to a server (http only). Default safe.',
+      description: 'Whether requests of different clients share connections to a server (http only). Default safe.',
     }),
   ),
   timeouts: Type.Optional(BackendTimeouts),

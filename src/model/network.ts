@@ -7,11 +7,11 @@ export const AssignedInterface = closed({
   nodeId: Type.String({ maxLength: 64, description: 'Node.' }),
   interfaceId: Type.String({
     maxLength: 64,
-    description: 'Interface of that node, see GET /{applianceId}/interfaces.',
+    description: 'Interface of the node, see GET /{applianceId}/interfaces.',
   }),
 })
 
-export const GroupId = refersTo(idOf('IP group, whose subnet holds the address.'), 'ipGroups')
+export const GroupId = refersTo(idOf('IP group whose subnet contains the address.'), 'ipGroups')
 
 const VRRP_ID_MAX = 255
 /**
@@ -26,19 +26,19 @@ const Text = (description: string) => Type.String({ maxLength: 45, description }
 export const IpGroup = closed({
   id: Id,
   name: Name,
-  networkIp: Text('Network address; empty when the group has no subnet.'),
-  networkMask: Type.Integer({ minimum: 0, maximum: 128, description: 'Prefix length; 0 when there is no subnet.' }),
+  networkIp: Text('Network address; empty if the group has no subnet.'),
+  networkMask: Type.Integer({ minimum: 0, maximum: 128, description: 'Prefix length; 0 if there is no subnet.' }),
   gateway: Text('Router of the subnet; empty for none.'),
-  defaultGateway: Type.Boolean({ description: 'Whether the gateway is the default route of its nodes.' }),
+  defaultGateway: Type.Boolean({ description: 'Whether the gateway is the default route of the nodes.' }),
   assignedInterfaces: Type.Array(AssignedInterface, {
     maxItems: 64,
-    description: 'The interface on each node that carries the addresses of this group.',
+    description: 'Interface on each node that carries the addresses of this group.',
   }),
   vrrpId: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: VRRP_ID_MAX - VRRP_IDS + 1,
-      description: `First of the ${VRRP_IDS} VRRP ids by which its floating IPs move between nodes, 1 to ${VRRP_ID_MAX - VRRP_IDS + 1}; without it, or 0, six that follow from the id of the group.`,
+      description: `First of the ${VRRP_IDS} VRRP ids for the floating IPs of the group, 1 to ${VRRP_ID_MAX - VRRP_IDS + 1}; if omitted or 0, six ids derived from the id of the group.`,
     }),
   ),
   advertInterval: Type.Optional(
@@ -46,19 +46,19 @@ export const IpGroup = closed({
       minimum: 0.1,
       maximum: 1,
       description:
-        'Seconds between two signs of life of the node that has its floating IPs, 0.1 to 1; without it 0.19. After three that are missing another node takes over.',
+        'Seconds between two advertisements of the node that holds the floating IPs of the group, 0.1 to 1; default 0.19. After three missing ones another node takes over.',
     }),
   ),
   preempt: Type.Optional(
     Type.Boolean({
       description:
-        'Whether its floating IPs go back by themselves, a minute after the node that comes first is there again; without it they stay where they are.',
+        'Whether the floating IPs of the group return automatically to the preferred node, a minute after it is back; default: they stay on their node.',
     }),
   ),
   connectionSync: Type.Optional(
     Type.Boolean({
       description:
-        'Whether nodes tell each other about Layer 4 connections over the interfaces of this group, so that those survive a move of a floating IP. This is unsigned multicast, so these interfaces must carry nothing else; one group may have it.',
+        'Whether nodes synchronise Layer 4 connections over the interfaces of this group, so that connections survive a move of a floating IP. This is unsigned multicast, so these interfaces must carry nothing else; only one group may have it.',
     }),
   ),
   owner: Owner,
@@ -72,7 +72,8 @@ export const StaticIp = closed({
   groupId: GroupId,
   ip: Ip,
   externalPingCheck: Type.Boolean({
-    description: 'Before the address is added, whether another machine has it; afterwards, a ping from it.',
+    description:
+      'Whether the address is checked: before it is added, that no other machine has it; afterwards, by a ping from it.',
   }),
 })
 export type StaticIp = Static<typeof StaticIp>
@@ -82,12 +83,14 @@ export const FloatingIp = closed({
   id: Id,
   ip: Ip,
   groupId: GroupId,
-  enabled: Type.Boolean({ description: 'A disabled floating IP is stored and on no node; frontends on it rest.' }),
+  enabled: Type.Boolean({
+    description: 'A disabled floating IP is stored, but on no node; its frontends serve nothing.',
+  }),
   preferredNode: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9-]{0,64}$',
       description:
-        'Node that comes first for this address, which then moves together with those of the same preferred node; without it, or empty, all move together.',
+        'Preferred node for this address, which then moves together with the other addresses that prefer this node; if omitted or empty, all such addresses move together.',
     }),
   ),
   owner: Owner,
@@ -96,7 +99,7 @@ export type FloatingIp = Static<typeof FloatingIp>
 
 export const RouteType = Type.Enum(['default', 'static', 'policy', 'blackhole'], {
   description:
-    'default: everything without a better route; static: one destination; policy: packets from `source`; blackhole: dropped.',
+    'default: all packets without a more specific route; static: packets to one destination; policy: packets from `source`; blackhole: packets that are dropped.',
 })
 
 /** A route in one node's kernel. An empty text means that the field is not set. */
@@ -108,10 +111,13 @@ export const IpRoute = closed({
   destination: Text('Destination network in CIDR form, or one address.'),
   source: Text('Source network in CIDR form, or one address (policy only).'),
   viaIp: Text('Next hop.'),
-  interface: Type.String({ maxLength: 64, description: 'Interface id; empty lets the next hop decide.' }),
-  metric: Type.Union([Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), Type.Null()], {
-    description: 'Smaller is preferred, 0 to 4,294,967,295; null for the kernel’s own choice.',
+  interface: Type.String({
+    maxLength: 64,
+    description: 'Interface id; if empty, the interface follows from the next hop.',
   }),
-  enabled: Type.Boolean({ description: 'A disabled route is stored and not in the kernel.' }),
+  metric: Type.Union([Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), Type.Null()], {
+    description: 'Lower values are preferred, 0 to 4,294,967,295; null: default of the kernel.',
+  }),
+  enabled: Type.Boolean({ description: 'A disabled route is stored, but not in the kernel.' }),
 })
 export type IpRoute = Static<typeof IpRoute>

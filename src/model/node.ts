@@ -13,13 +13,13 @@ export type NodeIdentity = Static<typeof NodeIdentity>
 export const ConntrackSize = Type.Integer({
   minimum: 1024,
   maximum: 2_147_483_647,
-  description: 'Connections the node tracks at most (nf_conntrack_max), 1,024 to 2,147,483,647.',
+  description: 'Maximum number of tracked connections of the node (nf_conntrack_max), 1,024 to 2,147,483,647.',
 })
 
 export const Timeout = (description: string) =>
   Type.String({
     maxLength: 16,
-    description: `${description} Whole seconds, or a number with one of the units s, m, h, d, w; 1s to 31d. Kept as sent.`,
+    description: `${description} Whole seconds, or a number with one of the units s, m, h, d, w; 1s to 31d. Stored as sent.`,
   })
 
 export const ConntrackLimit = closed({ id: Id, size: ConntrackSize })
@@ -40,15 +40,19 @@ const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$'
 
 export const SystemProxy = closed({
   id: Id,
-  enable: Type.Boolean({ description: 'Whether what the appliance fetches goes through the proxy.' }),
+  enable: Type.Boolean({ description: 'Whether the appliance uses the proxy for its downloads.' }),
   address: Type.Union([closed({ value: Type.String({ maxLength: 253 }), port: Port }), Type.Null()], {
-    description: 'Where the proxy listens; null when there is none.',
+    description: 'Address of the proxy; null if there is none.',
   }),
-  username: Type.String({ maxLength: 255, pattern: NO_CONTROL, description: 'User at the proxy; empty for none.' }),
+  username: Type.String({
+    maxLength: 255,
+    pattern: NO_CONTROL,
+    description: 'User name at the proxy; empty for none.',
+  }),
   password: Type.String({ maxLength: 255, pattern: NO_CONTROL, description: 'Password at the proxy; secret.' }),
   bypass: Type.Array(Type.String({ maxLength: 253, description: 'Host, domain, .suffix, address or CIDR.' }), {
     maxItems: 256,
-    description: 'What is fetched without the proxy.',
+    description: 'Destinations that bypass the proxy.',
   }),
 })
 export type SystemProxy = Static<typeof SystemProxy>
@@ -57,25 +61,28 @@ export const UserInterface = closed({
   id: Id,
   apiPort: Port,
   ipId: refersTo(
-    Type.String({ maxLength: 64, description: 'Static IP the API listens on; empty for every address.' }),
+    Type.String({ maxLength: 64, description: 'Static IP that the API listens on; empty for all addresses.' }),
     'staticIps',
   ),
   SSLCertificate: refersTo(
-    Type.String({ maxLength: 64, description: 'Certificate the API shows; empty for its own.' }),
+    Type.String({ maxLength: 64, description: 'Certificate of the API; empty for its own self-signed one.' }),
     'certificates',
   ),
-  sshEnabled: Type.Optional(Type.Boolean({ description: 'Whether sshd runs; absent leaves it as it was found.' })),
-  sshPort: Type.Optional({ ...Port, description: 'TCP port of sshd; absent leaves its ports as they were found.' }),
+  sshEnabled: Type.Optional(Type.Boolean({ description: 'Whether sshd runs; if absent, sshd stays as it was found.' })),
+  sshPort: Type.Optional({ ...Port, description: 'TCP port of sshd; if absent, its ports stay as they were found.' }),
 })
 export type UserInterface = Static<typeof UserInterface>
 
 export const ClockSettings = closed({
   id: Id,
-  timezone: Type.String({ maxLength: 64, description: 'Region/City of tzdata; empty leaves it as it was found.' }),
+  timezone: Type.String({
+    maxLength: 64,
+    description: 'Time zone as Region/City of tzdata; if empty, the zone stays as it was found.',
+  }),
   ntp: Type.Union(
     [
       closed({
-        enabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),
+        enabled: Type.Boolean({ description: 'Whether chrony controls the clock.' }),
         servers: Type.Array(Type.String({ maxLength: 253, description: 'Host name or address.' }), {
           maxItems: 32,
           description: 'NTP servers.',
@@ -83,7 +90,7 @@ export const ClockSettings = closed({
       }),
       Type.Null(),
     ],
-    { description: 'null leaves NTP as it was found.' },
+    { description: 'NTP settings; null leaves NTP as it was found.' },
   ),
 })
 export type ClockSettings = Static<typeof ClockSettings>

@@ -5,13 +5,13 @@ import { isHostName } from './health-check.ts'
 
 export const RealServerState = Type.Enum(['online', 'drained', 'halted'], {
   description:
-    'online takes traffic; drained keeps its connections and gets no new clients, but on Layer 7 those that a persistence cookie or a stick-table entry binds to it still come back to it; halted is taken out of every backend.',
+    'online receives traffic; drained keeps its connections and gets no new clients, but on Layer 7 clients bound to it by a persistence cookie or a stick-table entry still come back; halted is removed from every backend.',
 })
 
 /** Read only: whether its health checks pass. */
 export const Health = Type.Enum(['up', 'down', 'checking', 'unknown'], {
   description:
-    'What the health checks of its backends say; unknown without a check, in maintenance, or before the first.',
+    'Result of the health checks of its backends; unknown without a check, in maintenance, or before the first result.',
 })
 export type Health = Static<typeof Health>
 
@@ -34,7 +34,7 @@ export const ServerHost = Type.Refine(
   Type.String({
     maxLength: 253,
     description:
-      'IPv4 or IPv6 address, or, for Layer 7 only, a host name of letters, digits, hyphens and dots, without a dot at the end. A name such as _http._tcp.example.org is that of SRV records: real servers with the same one share its answers, one each.',
+      'IPv4 or IPv6 address, or, for Layer 7 only, a host name of letters, digits, hyphens and dots, without a dot at the end. A name such as _http._tcp.example.org refers to SRV records: real servers with the same name share the records, one each.',
   }),
   // A zone such as %eth0 is meaningful on one machine only.
   (value) => (isIP(value) === 0 ? isServerName(value) : !value.includes('%')),
@@ -43,7 +43,7 @@ export const ServerHost = Type.Refine(
 
 export const Resolve = Type.Enum(['start', 'live'], {
   description:
-    'When HAProxy resolves a host name in ip: live, again and again, so that its address follows the answers without a reload; start, once when HAProxy starts, by the resolver of the system (/etc/hosts and search domains included). live where it is left out.',
+    'When HAProxy resolves a host name in ip: live, continuously, so that the address follows DNS without a reload; start, once when HAProxy starts, with the resolver of the system (including /etc/hosts and search domains). Default live.',
 })
 
 /** A real server as stored: one machine and port that Layer 4 and Layer 7 backends share. */
@@ -53,7 +53,7 @@ export const RealServer = closed({
   ip: ServerHost,
   resolve: Type.Optional(Resolve),
   port: Type.Union([Port, Type.Null()], {
-    description: 'Traffic port, 1 to 65535; null means the port the client used, or that of the SRV record.',
+    description: 'Traffic port, 1 to 65535; null means the port that the client used, or that of the SRV record.',
   }),
   weight: Weight,
   state: RealServerState,

@@ -11,7 +11,11 @@ export const RadiusHost = closed({
   host: Type.String({ minLength: 1, maxLength: 253, description: 'Host name or address of the server.' }),
   port: Type.Union([Port, Type.Null()], { description: 'UDP port, 1 to 65535; null for the common one.' }),
   sharedSecret: Line(128, 'Secret of this server; empty for the common one; secret.'),
-  priority: Type.Integer({ minimum: 0, maximum: 65_535, description: 'The lowest is asked first, 0 to 65535.' }),
+  priority: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    description: 'Servers with lower values are asked first, 0 to 65535.',
+  }),
 })
 export type RadiusHost = Static<typeof RadiusHost>
 
@@ -22,29 +26,32 @@ export const GroupMapping = closed({
 
 export const RadiusConfig = closed({
   id: Id,
-  enabled: Type.Boolean({ description: 'Whether users unknown here are asked for at the RADIUS servers.' }),
+  enabled: Type.Boolean({ description: 'Whether users who are not local are authenticated by the RADIUS servers.' }),
   port: Port,
-  authProtocol: Type.Enum([...RADIUS_PROTOCOLS], { description: 'How the password is sent.' }),
+  authProtocol: Type.Enum([...RADIUS_PROTOCOLS], { description: 'Protocol for sending the password.' }),
   sharedSecret: Line(128, 'Secret shared with the servers; secret.'),
-  timeout: Type.Integer({ minimum: 1, maximum: 60, description: 'Wait for one answer. Seconds, 1 to 60.' }),
-  retries: Type.Integer({ minimum: 0, maximum: 10, description: 'Further attempts at one server, 0 to 10.' }),
-  nasIdentifier: Line(253, 'Name of this appliance for the servers; empty for its host name.'),
+  timeout: Type.Integer({ minimum: 1, maximum: 60, description: 'Timeout for one answer. Seconds, 1 to 60.' }),
+  retries: Type.Integer({ minimum: 0, maximum: 10, description: 'Further attempts per server, 0 to 10.' }),
+  nasIdentifier: Line(253, 'NAS identifier sent to the servers; empty for the host name.'),
   requireMessageAuthenticator: Type.Boolean({
     description: 'Whether answers without Message-Authenticator are ignored.',
   }),
   hosts: Type.Array(RadiusHost, { maxItems: RADIUS_HOSTS_MAX, description: 'The servers.' }),
-  groupAttribute: Line(64, 'Attribute of the answer that names groups.'),
-  groupMappings: Type.Array(GroupMapping, { maxItems: 1000, description: 'Which value puts a user into which group.' }),
-  denyUnmapped: Type.Boolean({ description: 'Whether a user whom no mapping puts into a group is refused.' }),
+  groupAttribute: Line(64, 'Attribute of the answer that contains groups.'),
+  groupMappings: Type.Array(GroupMapping, {
+    maxItems: 1000,
+    description: 'Groups of users by the value of the attribute.',
+  }),
+  denyUnmapped: Type.Boolean({ description: 'Whether users to whom no mapping applies are refused.' }),
 })
 export type RadiusConfig = Static<typeof RadiusConfig>
 
 /** A user who logged in through RADIUS; created at the first login. */
 export const RadiusUser = closed({
   id: Id,
-  username: Line(253, 'Name at the RADIUS server.'),
+  username: Line(253, 'User name at the RADIUS server.'),
   disabled: Type.Boolean({ description: 'A disabled user cannot log in and holds no session.' }),
-  groups: Ids('groups', 'Groups by the mappings, as of the last login.'),
+  groups: Ids('groups', 'Groups from the mappings, as of the last login.'),
   createdAt: Moment('First login, ISO 8601.'),
 })
 export type RadiusUser = Static<typeof RadiusUser>
@@ -62,13 +69,13 @@ export const SamlConfig = closed({
   enabled: Type.Boolean({ description: 'Whether users may log in through the identity provider.' }),
   enforced: Type.Boolean({ description: 'Whether only the break-glass user may log in with a password.' }),
   idpEntityId: Line(1024, 'Entity id of the identity provider.'),
-  idpSsoUrl: Line(2048, 'Where the identity provider takes requests (HTTP-Redirect binding).'),
+  idpSsoUrl: Line(2048, 'URL of the identity provider for login requests (HTTP-Redirect binding).'),
   idpCertificates: Type.Array(Type.String({ maxLength: 16_384, description: 'PEM.' }), {
     maxItems: 8,
-    description: 'Certificates that the identity provider signs with; several while they are rolled over.',
+    description: 'Signing certificates of the identity provider; several during a rollover.',
   }),
-  baseUrl: Line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
-  emailAttribute: Line(256, 'Attribute that holds the e-mail of the user; empty for the NameID.'),
+  baseUrl: Line(1024, 'URL of this API for browsers, such as https://lb.example.org:9443.'),
+  emailAttribute: Line(256, 'Attribute that contains the e-mail of the user; empty for the NameID.'),
   breakGlassUserId: BreakGlass,
 })
 export type SamlConfig = Static<typeof SamlConfig>
@@ -86,7 +93,7 @@ export const OidcGroupMapping = closed({
     minItems: 1,
     maxItems: 100,
     uniqueItems: true,
-    description: 'Ids of the roles that its members hold.',
+    description: 'Ids of the roles that members of the group hold.',
   }),
 })
 
@@ -94,36 +101,35 @@ export const OidcConfig = closed({
   id: Id,
   enabled: Type.Boolean({ description: 'Whether users may log in through the provider.' }),
   enforced: Type.Boolean({ description: 'Whether only the break-glass user may log in with a password.' }),
-  issuer: Line(1024, 'Issuer, as the provider writes it: https, and what it publishes of itself is found below it.'),
-  clientId: Line(256, 'What the provider knows this appliance by.'),
-  clientSecret: Line(1024, 'Secret that the provider gave for it; empty for a client without one; secret.'),
-  baseUrl: Line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
+  issuer: Line(1024, 'Issuer, exactly as the provider writes it: an https URL, below which it publishes its metadata.'),
+  clientId: Line(256, 'Client id of this appliance at the provider.'),
+  clientSecret: Line(1024, 'Client secret from the provider; empty for a client without one; secret.'),
+  baseUrl: Line(1024, 'URL of this API for browsers, such as https://lb.example.org:9443.'),
   scopes: Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,128}$', description: 'Scope.' }), {
     minItems: 1,
     maxItems: 16,
-    description: 'What is asked for; openid is needed.',
+    description: 'Requested scopes; openid is required.',
   }),
-  emailClaim: Type.String({ minLength: 1, maxLength: 256, description: 'Claim that holds the e-mail of the user.' }),
+  emailClaim: Type.String({ minLength: 1, maxLength: 256, description: 'Claim that contains the e-mail of the user.' }),
   caCertificate: Type.String({
     maxLength: 65_536,
-    description: 'PEM of the authorities that issue the certificate of the provider; empty for the common ones.',
+    description: 'PEM of the authorities that issue the certificate of the provider; empty for the public ones.',
   }),
   breakGlassUserId: BreakGlass,
   groupsClaim: Type.Optional(
     Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()], {
       description:
-        'Claim of the ID token that names the groups of the user, a list or one text; null: only local users are let in.',
+        'Claim of the ID token that contains the groups of the user, a list or a string; null: only local users may log in.',
     }),
   ),
   groupMappings: Type.Optional(
     Type.Array(OidcGroupMapping, {
       maxItems: OIDC_MAPPINGS_MAX,
-      description:
-        'Which group gives which roles to people who are not local users. A local user has the rights of the record.',
+      description: 'Roles by group for users who are not local. A local user has the rights of the local record.',
     }),
   ),
   denyUnmapped: Type.Optional(
-    Type.Boolean({ description: 'Whether people who are neither local users nor in a mapped group are refused.' }),
+    Type.Boolean({ description: 'Whether users who are neither local nor in a mapped group are refused.' }),
   ),
 })
 export type OidcConfig = Static<typeof OidcConfig>
@@ -131,7 +137,7 @@ export type OidcConfig = Static<typeof OidcConfig>
 export const LoginPolicy = closed({
   id: Id,
   twoFactorRequired: Type.Boolean({
-    description: 'Whether a local user without a second factor can do nothing but set one up.',
+    description: 'Whether local users without a second factor can only set one up.',
   }),
 })
 export type LoginPolicy = Static<typeof LoginPolicy>

@@ -5,16 +5,16 @@ import { SHARED } from './node.ts'
 /** The SNMP agent; one record for the cluster. */
 export const SnmpSettings = closed({
   id: Id,
-  enabledV2: Type.Boolean({ description: 'Whether version 2c is answered, to clients that know the community.' }),
-  enabledV3: Type.Boolean({ description: 'Whether version 3 is answered, to the SNMP users.' }),
-  community: Line(255, 'Community of version 2c, which reads and never writes; secret: ** keeps the stored one.'),
-  location: Line(255, 'Where the appliance stands (sysLocation).'),
+  enabledV2: Type.Boolean({ description: 'Whether the agent answers version 2c, to clients that know the community.' }),
+  enabledV3: Type.Boolean({ description: 'Whether the agent answers version 3, to the SNMP users.' }),
+  community: Line(255, 'Community for version 2c, read-only; secret: ** keeps the stored one.'),
+  location: Line(255, 'Location of the appliance (sysLocation).'),
   contact: Line(255, 'Contact person (sysContact).'),
   serviceIpId: refersTo(
     Type.String({
       maxLength: 64,
       description:
-        'Static or floating IP that the agent listens on; empty leaves the agent of the machine as it was found.',
+        'Static or floating IP that the agent listens on; if empty, the agent of the machine stays as it was found.',
     }),
     'staticIps',
     'floatingIps',
@@ -22,7 +22,8 @@ export const SnmpSettings = closed({
   port: Port,
   engineId: Type.String({
     pattern: '^[0-9a-f]{10,64}$',
-    description: 'SNMP engine, hexadecimal: keys of users are made for this one and do not work with another.',
+    description:
+      'SNMP engine id, hexadecimal: keys of users are localised to this engine and do not work with another.',
   }),
 })
 export type SnmpSettings = Static<typeof SnmpSettings>
@@ -48,11 +49,10 @@ export const SnmpUser = closed({
   id: Id,
   username: Type.String({ pattern: '^[A-Za-z0-9._@-]{1,32}$', description: 'Security name, 1 to 32 characters.' }),
   writeAccess: Type.Boolean({
-    description:
-      'Whether the user may set snmpEnableAuthenTraps, the only object that can be set at all; false unless told.',
+    description: 'Whether the user may set snmpEnableAuthenTraps, the only writable object; default false.',
   }),
-  authAlgorithm: Type.Enum([...AUTH_ALGORITHMS], { description: 'Hash of authentication; sha unless told.' }),
-  privacyAlgorithm: Type.Enum([...PRIVACY_ALGORITHMS], { description: 'Cipher of privacy; aes unless told.' }),
+  authAlgorithm: Type.Enum([...AUTH_ALGORITHMS], { description: 'Hash algorithm for authentication; default sha.' }),
+  privacyAlgorithm: Type.Enum([...PRIVACY_ALGORITHMS], { description: 'Cipher for privacy; default aes.' }),
   authKey: Type.String({
     pattern: '^[0-9a-f]*$',
     maxLength: 128,

@@ -25,13 +25,13 @@ export const Warning = Type.Object(
   {
     code: Type.Enum([...WARNING_CODES], {
       description:
-        'NO_SERVER_LEFT: a frontend would have no server that takes traffic; REDIRECT_CANNOT_FIRE, HSTS_CANNOT_FIRE: what was switched on can have no effect; RULE_CANNOT_HOLD: one before it takes every request, or every one that it is for; REDIRECT_LOOP: it leads to where it holds as well; PROXY_FROM_ANYBODY: whoever reaches a frontend names its client; FRONTEND_RESTS: its floating IP is disabled; CONNECTIONS_END: those of Layer 4 over a floating IP, when it moves to another node; WEIGHTS_MEAN_LITTLE: the way of balancing heeds them little or not at all; CERTIFICATE_EXPIRES: in 30 days, or it has; CERTIFICATE_UNREACHED: another one stands before it for all of its names, or no rule takes requests for them; RENEWAL_FAILS: three times in a row; CHALLENGE_UNANSWERED: a CA would ask in vain; COOKIE_NOT_SECURE: it is sent over plain HTTP; SNMP_USER_INCOMPLETE: the agent does not know the user; REMARK: something that the apply met.',
+        'NO_SERVER_LEFT: a frontend would have no server that accepts traffic; REDIRECT_CANNOT_FIRE, HSTS_CANNOT_FIRE: the setting can have no effect; RULE_CANNOT_HOLD: an earlier rule handles all requests that this one could apply to; REDIRECT_LOOP: the redirect target matches the rule again; PROXY_FROM_ANYBODY: anybody who can reach the frontend can forge the client address; FRONTEND_RESTS: the floating IP of the frontend is disabled; CONNECTIONS_END: Layer 4 connections over a floating IP break when it moves to another node; WEIGHTS_MEAN_LITTLE: the balancing algorithm hardly uses the weights, or not at all; CERTIFICATE_EXPIRES: the certificate expires within 30 days, or has expired; CERTIFICATE_UNREACHED: another certificate takes precedence for all of its names, or no rule accepts requests for them; RENEWAL_FAILS: a renewal has failed three times in a row; CHALLENGE_UNANSWERED: a CA would get no answer to its challenge; COOKIE_NOT_SECURE: the cookie is sent over plain HTTP; SNMP_USER_INCOMPLETE: the agent does not know the user; REMARK: an observation during the apply.',
     }),
-    message: Type.String({ description: 'The same for people, with what to do about it.' }),
-    resource: Type.String({ description: 'Section of the record; empty for a remark.' }),
+    message: Type.String({ description: 'Description of the warning, with the next step.' }),
+    resource: Type.String({ description: 'Section of the record; empty for REMARK.' }),
     resourceId: Type.String({ description: 'Id of the record.' }),
     name: Type.String({ description: 'Name of the record.' }),
   },
-  { title: 'Warning', description: 'What should be known although the change can be made.' },
+  { title: 'Warning', description: 'A warning does not prevent the change.' },
 )
 export type Warning = Readonly<Static<typeof Warning>>

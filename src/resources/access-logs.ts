@@ -14,65 +14,69 @@ const second = (description: string) =>
 
 const nameOrId = (what: string, or = '') => ({
   ...Name,
-  description: `${what} by its id, or by the name that it has now, whatever its case${or}.`,
+  description: `${what}, by id or current name; not case-sensitive${or}.`,
 })
 
 const filters = {
   frontendId: Type.Optional(nameOrId('Frontend')),
-  start: second('Not before.'),
-  end: second('Before.'),
+  start: second('Start, inclusive.'),
+  end: second('End, exclusive.'),
   status: Type.Optional(
     Type.String({
       pattern: '^([1-5]xx|[0-9]{3}(-[0-9]{3})?)$',
-      description: 'A status, all of one kind or a range: 404, 5xx, 500-503.',
+      description: 'Status, class of statuses or range: 404, 5xx, 500-503.',
     }),
   ),
   path: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 400,
-      description: 'Text that the path with its query holds, written as clients send it, percent-encoded.',
+      description: 'Text that the path with its query contains, percent-encoded as clients send it.',
     }),
   ),
   source: Type.Optional(Ip),
   server: Type.Optional(nameOrId('Real server', '; or `fallback`')),
   slowerThan: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Total time above so many milliseconds.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: 'Only requests whose total time is above this many milliseconds.',
+    }),
   ),
 }
 
 const text = (description: string) => Type.String({ description })
 const perhaps = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const time = (description: string) =>
-  Type.Union([Type.Integer(), Type.Null()], { description: `${description} Milliseconds; null when not measured.` })
+  Type.Union([Type.Integer(), Type.Null()], { description: `${description} Milliseconds; null if not measured.` })
 const count = (description: string) => Type.Integer({ description })
 
 const Line = Type.Object({
-  id: text('Of the line, on this node.'),
-  time: Moment('When the answer had ended, ISO 8601.'),
-  frontendId: text('Frontend.'),
-  frontendName: perhaps('Its name now; null when it is gone.'),
-  backendId: perhaps('Backend; null when none was chosen.'),
-  backendName: perhaps('Its name now.'),
-  serverId: perhaps('Real server, or `fallback`; null when none was asked.'),
-  serverName: perhaps('Its name now.'),
+  id: text('Id of the line, unique on this node.'),
+  time: Moment('End of the response, ISO 8601.'),
+  frontendId: text('Id of the frontend.'),
+  frontendName: perhaps('Current name of the frontend; null if it no longer exists.'),
+  backendId: perhaps('Id of the backend; null if none was chosen.'),
+  backendName: perhaps('Current name of the backend.'),
+  serverId: perhaps('Id of the real server, or `fallback`; null if none was contacted.'),
+  serverName: perhaps('Current name of the real server.'),
   source: text('Address of the client.'),
-  sourcePort: count('Its port.'),
-  method: text('Method; empty when no request could be read.'),
-  host: text('Header Host, 256 bytes at the most.'),
-  path: text('Path with its query as sent, 4,096 bytes at the most; secrets in it read `**`.'),
-  httpVersion: text('Such as HTTP/1.1.'),
-  status: count('HTTP status; -1 when there was none.'),
-  bytesIn: count('From the client.'),
-  bytesOut: count('To the client.'),
-  requestTime: time('Until the headers of the request were there.'),
-  queueTime: time('In queues.'),
-  connectTime: time('Until the real server took the connection.'),
-  responseTime: time('Until the headers of the answer were there.'),
-  totalTime: time('From the first byte of the request to the last of the answer.'),
-  state: text('How it ended, in the four letters of HAProxy’s logs; `----` is as it should be.'),
+  sourcePort: count('Port of the client.'),
+  method: text('Method; empty if no request could be read.'),
+  host: text('Header Host, at most 256 bytes.'),
+  path: text('Path and query as sent, at most 4,096 bytes; secrets are masked as `**`.'),
+  httpVersion: text('HTTP version, such as HTTP/1.1.'),
+  status: count('HTTP status; -1 if there was none.'),
+  bytesIn: count('Bytes from the client.'),
+  bytesOut: count('Bytes to the client.'),
+  requestTime: time('Time until the request headers were complete.'),
+  queueTime: time('Time in queues.'),
+  connectTime: time('Time until the real server accepted the connection.'),
+  responseTime: time('Time until the response headers were complete.'),
+  totalTime: time('Time from the first byte of the request to the last byte of the response.'),
+  state: text('Termination state, as in the logs of HAProxy; `----` means a normal end.'),
   headers: Type.Record(Type.String(), Type.String(), {
-    description: 'Headers that the frontend names in logs.headers; those that are secrets read `**`.',
+    description: 'Headers named in logs.headers of the frontend; secrets are masked as `**`.',
   }),
 })
 
@@ -81,15 +85,15 @@ const counts = (what: TProperties, description: string) =>
 
 const Losses = Type.Object(
   {
-    lost: count('HAProxy had no room for them in its ring while nobody read it.'),
-    unreadable: count('They were not whole.'),
-    unstored: count('The disk did not take them.'),
+    lost: count('Lines lost because the ring buffer of HAProxy was full.'),
+    unreadable: count('Incomplete lines.'),
+    unstored: count('Lines that could not be written to the disk.'),
     unforwarded: count(
-      'Meant for the syslog server, and never sent: more waited than there is room for, or the daemon was killed.',
+      'Lines for the syslog server that were never sent, because the queue was full or the daemon was killed.',
     ),
-    uncertain: count('Sent to the syslog server right before the connection broke: they may have arrived.'),
+    uncertain: count('Lines sent to the syslog server right before the connection broke: they may have arrived.'),
   },
-  { description: 'Lines that this node did not keep or forward, since its log thread began.' },
+  { description: 'Lines that this node did not store or forward, since the start of its log thread.' },
 )
 
 export const accessLogs = [
@@ -105,7 +109,7 @@ export const accessLogs = [
     query: closed({ ...filters, ...pageParameters(PAGE_DEFAULT) }),
     data: Type.Array(Line),
     beside: Type.Object({
-      next: Type.Optional(text('Ask with it as `after` for what is older; absent on the last page.')),
+      next: Type.Optional(text('Value of `after` for the next, older page; absent on the last page.')),
       losses: Losses,
     }),
     handle: async (ctx, { query: { limit = PAGE_DEFAULT, ...query } }) => {
@@ -130,13 +134,13 @@ export const accessLogs = [
         Type.Integer({
           minimum: 1,
           maximum: TOP_MAX,
-          description: `Of each at most so many, 1 to ${TOP_MAX}; ${TOP_DEFAULT}.`,
+          description: `Maximum length of each list, 1 to ${TOP_MAX}; default ${TOP_DEFAULT}.`,
         }),
       ),
     }),
     data: Type.Object({
-      lines: count('Lines that fit.'),
-      paths: counts({ path: text('Without its query.') }, 'Paths, most frequent first.'),
+      lines: count('Matching lines.'),
+      paths: counts({ path: text('Path without the query.') }, 'Paths, most frequent first.'),
       sources: counts({ source: text('Address of a client.') }, 'Clients, most frequent first.'),
       status: counts({ status: count('HTTP status.') }, 'Statuses, most frequent first.'),
       slowest: Type.Array(Line, { description: 'Slowest first, by totalTime.' }),

@@ -22,28 +22,30 @@ const OwnAccount = Type.Object({
   lastName: text('Last name; empty for a user who is not local.'),
   kind: Type.Enum(['local', 'radius', 'oidc'], {
     description:
-      'Where the password is kept; oidc: at an identity provider, and the identity here ends with the sessions.',
+      'Where the password is stored; oidc: at an identity provider, and the identity here ends with its sessions.',
   }),
   groups: Type.Array(Type.String(), { description: 'Groups the user belongs to.' }),
   roles: Type.Array(Type.String(), {
-    description: 'Roles the user holds directly; with oidc those that the groups of the provider are mapped to.',
+    description: 'Roles that the user holds directly; with oidc, those that the groups at the provider are mapped to.',
   }),
   secondFactor: Type.Object(
     {
-      enabled: Type.Boolean({ description: 'Whether a login takes a code.' }),
-      since: MomentOrNull('ISO 8601; null without one.'),
-      recoveryCodesLeft: Type.Integer({ description: 'Recovery codes that were not used yet, 0 to 10.' }),
+      enabled: Type.Boolean({ description: 'Whether a login needs a code.' }),
+      since: MomentOrNull('When it was set up, ISO 8601; null without a second factor.'),
+      recoveryCodesLeft: Type.Integer({ description: 'Number of unused recovery codes, 0 to 10.' }),
     },
     { description: 'Second factor.' },
   ),
-  mustEnrol: Type.Boolean({ description: 'Nothing else is granted until a second factor is set up.' }),
-  nodeId: text('Node that answers.'),
+  mustEnrol: Type.Boolean({
+    description: 'Whether a second factor must be set up first: until then nothing else is granted.',
+  }),
+  nodeId: text('Id of the answering node.'),
   endpoints: Type.Array(Type.String(), {
     description:
-      'Ids of the endpoints that you may use, see GET /rbac/endpoints; what belongs to everybody is not among them.',
+      'Ids of the endpoints that you may use, see GET /rbac/endpoints, without those that everybody may use.',
   }),
-  confined: Type.Array(Type.Object({ endpoint: text('Its id.'), where: Where }), {
-    description: 'Those of them that you may use for some records only: what is in one of these.',
+  confined: Type.Array(Type.Object({ endpoint: text('Id of the endpoint.'), where: Where }), {
+    description: 'Endpoints that you may use for some records only: those that match one of these conditions.',
   }),
 })
 
@@ -53,12 +55,13 @@ const NewToken = closed({
     Type.Array(Id, {
       maxItems: 1000,
       uniqueItems: true,
-      description: 'Ids of the endpoints it may use, see GET /rbac/endpoints; omitted: all that its user may.',
+      description:
+        'Ids of the endpoints that the token may use, see GET /rbac/endpoints; omitted: all that its user may use.',
     }),
   ),
   expiresInDays: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1, maximum: DAYS_MAX }), Type.Null()], {
-      description: `Days, 1 to ${DAYS_MAX}; ${DAYS_DEFAULT} when omitted; null: until it is revoked.`,
+      description: `Lifetime in days, 1 to ${DAYS_MAX}; default ${DAYS_DEFAULT}; null: until it is revoked.`,
     }),
   ),
 })
@@ -85,11 +88,11 @@ const tokens = [
     status: 201,
     refuses: ['NAME_NOT_UNIQUE', 'LIMIT_REACHED', 'NOT_SUPPORTED'],
     summary: 'Create an API token for a program, with your rights or fewer; the token is shown only once',
-    message: 'API token made; it is not shown again',
+    message: 'API token created; it is not shown again',
     body: NewToken,
     data: Type.Object({
       id: newIdOf('Token id.'),
-      token: text('For the header Authorization: Bearer; not shown again.'),
+      token: text('Token for the header Authorization: Bearer; not shown again.'),
     }),
     handle: (ctx, { body: { name, endpoints, expiresInDays = DAYS_DEFAULT } }) => {
       const known = new Set(ctx.catalog.list().map(({ id }) => id))
@@ -126,9 +129,9 @@ const secondFactor = [
     message: 'Confirm with a code of the device: POST /localUsers/me/2fa/confirm',
     body: closed({ password: secret('Your password.') }),
     data: Type.Object({
-      secret: text('For typing, base32. SHA-1, 6 digits, 30 seconds.'),
-      uri: Type.String({ format: 'uri', description: 'otpauth URI, for a QR code.' }),
-      qr: text('The same as a QR code: an SVG image, which holds the secret.'),
+      secret: text('Key for manual entry, base32. SHA-1, 6 digits, 30 seconds.'),
+      uri: Type.String({ format: 'uri', description: 'otpauth URI for a QR code.' }),
+      qr: text('QR code of the URI: an SVG image, which contains the secret.'),
     }),
     async handle(ctx, { body }) {
       const begun = await ctx.accounts.beginSecondFactor(ctx, body.password)
@@ -145,10 +148,12 @@ const secondFactor = [
     effect: 'act',
     refuses: ['IN_USE', 'INVALID_CREDENTIALS', 'TWO_FACTOR_INVALID', 'RATE_LIMITED', 'NOT_SUPPORTED'],
     summary: 'Enable the second factor with a code from the device; returns the recovery codes, only once',
-    message: 'Second factor is on; keep the recovery codes where the device is not',
-    body: closed({ code: secret('Code that the device shows, six digits.') }),
+    message: 'Second factor is on; keep the recovery codes separate from the device',
+    body: closed({ code: secret('Code from the device, six digits.') }),
     data: Type.Object({
-      recoveryCodes: Type.Array(Type.String(), { description: 'Each is good for one login without the device.' }),
+      recoveryCodes: Type.Array(Type.String(), {
+        description: 'Recovery codes, each valid for one login without the device.',
+      }),
     }),
     handle: async (ctx, { body }) => {
       const { recoveryCodes } = await ctx.accounts.confirmSecondFactor(ctx, body.code)
@@ -164,7 +169,7 @@ const secondFactor = [
     refuses: ['INVALID_CREDENTIALS', 'TWO_FACTOR_INVALID', 'RATE_LIMITED', 'NOT_SUPPORTED', 'IN_USE'],
     summary: 'Disable your second factor',
     message: 'Second factor is off',
-    body: closed({ password: secret('Your password.'), code: secret('Code of the device, or a recovery code.') }),
+    body: closed({ password: secret('Your password.'), code: secret('Code from the device, or a recovery code.') }),
     handle: (ctx, { body }) => ctx.accounts.removeSecondFactor(ctx, body.password, body.code),
   }),
 ]
@@ -195,8 +200,8 @@ export const account = [
     summary: 'Change your password immediately; your other sessions end',
     message: 'Password changed; your other sessions have ended',
     body: closed({
-      currentPassword: secret('Password until now.'),
-      newPassword: secret('New password; at least 8 characters, none that everybody tries first.'),
+      currentPassword: secret('Current password.'),
+      newPassword: secret('New password; at least 8 characters, and not a common password.'),
     }),
     handle: (ctx, { body }) => ctx.accounts.changePassword(ctx, body.currentPassword, body.newPassword),
   }),

@@ -21,10 +21,12 @@ const Shown = Type.Object(
     id: Id,
     ...Common,
     contact,
-    httpPort: Type.Integer({ description: 'Port of this appliance at which requests to port 80 arrive.' }),
-    tlsPort: Type.Integer({ description: 'Port of this appliance at which connections to port 443 arrive.' }),
-    isBound: Type.Boolean({ description: 'Whether it is bound to an account that the CA knows otherwise.' }),
-    thumbprint: Type.String({ description: 'Of its key (RFC 7638), which follows each token in answers to HTTP-01.' }),
+    httpPort: Type.Integer({ description: 'Port of this appliance that receives requests to port 80.' }),
+    tlsPort: Type.Integer({ description: 'Port of this appliance that receives connections to port 443.' }),
+    isBound: Type.Boolean({ description: 'Whether the account is linked to an existing customer account at the CA.' }),
+    thumbprint: Type.String({
+      description: 'Thumbprint of the account key (RFC 7638), which follows the token in answers to HTTP-01.',
+    }),
   },
   { description: 'An account with a CA.' },
 )

@@ -26,7 +26,7 @@ const Create = closed({
   certificateId: Type.Optional({
     ...certificateId,
     description:
-      'Certificate that is replaced by what comes. Without it there is a new one with the name of the order, self-signed until then, which frontends can show at once.',
+      'Certificate that the issued one replaces. If omitted, a new self-signed certificate with the name of the order is created, which frontends can use immediately.',
   }),
 })
 
@@ -43,24 +43,26 @@ const Shown = Type.Object(
     certificateId,
     dns,
     secrets: Type.Optional(
-      Type.Record(Type.String(), Type.Literal(MASK), { description: 'Which secrets the script is given.' }),
+      Type.Record(Type.String(), Type.Literal(MASK), { description: 'Names of the secrets that the script receives.' }),
     ),
     leftRecords: Type.Array(Type.String(), {
-      description: 'Names of records of DNS that the script has yet to remove; tried again later and later.',
+      description: 'Names of DNS records that the script still has to remove; retried at growing intervals.',
     }),
     state: Type.Enum(['pending', 'waiting', 'underway', 'valid', 'failing'], {
       description:
-        'pending until it is applied; waiting to be worked on; underway with the CA; valid: the certificate came; failing: the last try failed, and there will be another.',
+        'pending: not applied yet; waiting: not started yet; underway: in progress at the CA; valid: the certificate was issued; failing: the last attempt failed, and another will follow.',
     }),
-    failures: Type.Integer({ minimum: 0, description: 'Tries in a row that failed.' }),
+    failures: Type.Integer({ minimum: 0, description: 'Consecutive failed attempts.' }),
     lastError: Type.Union([Type.String(), Type.Null()], {
-      description: 'Why the last try failed; null unless it did.',
+      description: 'Why the last attempt failed; null unless it did.',
     }),
-    nextTry: MomentOrNull('When it is worked on next, ISO 8601; null when that is now, or with apply.'),
-    nextRenewal: MomentOrNull('Two thirds of the life of the certificate that came, ISO 8601; null before the first.'),
-    issuedAt: MomentOrNull('When the certificate came, ISO 8601; null before the first.'),
+    nextTry: MomentOrNull('Time of the next attempt, ISO 8601; null if that is now, or after the next apply.'),
+    nextRenewal: MomentOrNull(
+      'Time of the next renewal, at two thirds of the lifetime of the certificate, ISO 8601; null before the first issuance.',
+    ),
+    issuedAt: MomentOrNull('When the certificate was issued, ISO 8601; null before the first issuance.'),
   },
-  { description: 'A certificate that is got from a CA, and renewed.' },
+  { description: 'A certificate that is obtained from a CA and renewed.' },
 )
 
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -107,7 +109,7 @@ function keptSecrets(
 
 function dnsProblemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldProblem[] {
   const bad = (order.dns?.nameServers ?? []).flatMap((server, at) =>
-    isNameServer(server) ? [] : [problemIn(`dns.nameServers.${at}`, 'must be an address, perhaps with a port')],
+    isNameServer(server) ? [] : [problemIn(`dns.nameServers.${at}`, 'must be an address, optionally with a port')],
   )
   return [...bad, ...dnsProblems(order, (script) => ctx.section('healthChecks').find(script))]
 }
@@ -126,7 +128,10 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
     const other = account && others.find((one) => one.accountId !== order.accountId && one.names.includes(wanted))
     if (other === undefined) return []
     return [
-      problemIn(`names.${at}`, `is in the order ${other.name} of another account: one account answers for a name`),
+      problemIn(
+        `names.${at}`,
+        `is in the order ${other.name} of another account: only one account can answer for a name`,
+      ),
     ]
   })
   const wildcards = order.names.flatMap((wanted, at) =>
@@ -135,7 +140,7 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
       : [
           problemIn(
             `names.${at}`,
-            `is a wildcard, which CAs give by dns-01 only, and this order is by ${order.challenge}`,
+            `is a wildcard, which CAs issue with dns-01 only, but the challenge of this order is ${order.challenge}`,
           ),
         ],
   )
@@ -143,7 +148,7 @@ function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldPr
     ...wildcards,
     ...dnsProblemsOf(ctx, order),
     ...taken,
-    ...(rival === undefined ? [] : [problemIn('certificateId', `is what the order ${rival.name} replaces`)]),
+    ...(rival === undefined ? [] : [problemIn('certificateId', `is already replaced by the order ${rival.name}`)]),
     ...(unanswered === undefined ? [] : [problemIn('challenge', `${order.challenge} ${unanswered}`)]),
   ]
 }

@@ -59,7 +59,7 @@ export const alertRules = [
     handle: (ctx, { body }) => {
       const rules = ctx.section('alertRules')
       if (rules.list().length >= RULES_MAX)
-        throw new ApiError('LIMIT_REACHED', `There are ${RULES_MAX} alert rules already; delete one first`)
+        throw new ApiError('LIMIT_REACHED', `There are already ${RULES_MAX} alert rules; delete one first`)
       const id = newId()
       rules.create(checked({ ...DEFAULTS, ...body, id }))
       return { id }

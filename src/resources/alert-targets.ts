@@ -47,7 +47,7 @@ const Update = closed({
 
 const Shown = closed(
   AlertTarget.properties,
-  'Secrets read **, and so does all of a URL behind its host; sent back, they keep what is stored.',
+  'Secrets read **, and so does the part of a URL after the host; sent back as **, they keep the stored value.',
 )
 
 /** Returns the target after a change; refuses with all its problems. */
@@ -67,7 +67,7 @@ function sentProblems(sent: Partial<Static<typeof Update>>): readonly FieldProbl
 
 function refuseTooMany(ctx: ContextOf['stage']): void {
   if (ctx.section('alertTargets').list().length >= TARGETS_MAX)
-    throw new ApiError('LIMIT_REACHED', `There are ${TARGETS_MAX} alert targets already; delete one first`)
+    throw new ApiError('LIMIT_REACHED', `There are already ${TARGETS_MAX} alert targets; delete one first`)
 }
 
 export const alertTargets = [

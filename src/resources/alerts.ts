@@ -17,13 +17,17 @@ const SilenceBody = closed({
   objectName: Type.Optional(objectName),
   reason: { ...reason, minLength: 1 },
   for: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: SILENCE_S_MAX, description: `Seconds, 60 to ${SILENCE_S_MAX}; or until.` }),
+    Type.Integer({
+      minimum: 60,
+      maximum: SILENCE_S_MAX,
+      description: `Duration in seconds, 60 to ${SILENCE_S_MAX}; excludes until.`,
+    }),
   ),
   until: Type.Optional(
     Type.String({
       maxLength: 40,
       pattern: '^\\d{4}-\\d{2}-\\d{2}T[0-9:.]{5,15}Z$',
-      description: 'End, ISO 8601 in UTC, 31 days ahead at the most; or for.',
+      description: 'End, ISO 8601 in UTC, at most 31 days ahead; excludes for.',
     }),
   ),
 })
@@ -34,7 +38,7 @@ function endOf(seconds: number | undefined, until: string | undefined, now_ms: n
     return problemIn('for', seconds === undefined ? 'or until is required' : 'and until exclude each other')
   const end_ms = until === undefined ? now_ms + (seconds ?? 0) * 1_000 : Date.parse(until)
   if (end_ms > now_ms && end_ms <= now_ms + SILENCE_S_MAX * 1_000) return end_ms
-  return problemIn('until', 'is no time in the next 31 days')
+  return problemIn('until', 'must be a time within the next 31 days')
 }
 
 export const alerts = [
@@ -50,9 +54,15 @@ export const alerts = [
     beside: OfNodes,
     query: closed({
       node: nodeParameter,
-      state: Type.Optional(Type.Enum(['firing', 'silenced', 'resolved'], { description: 'Only these.' })),
+      state: Type.Optional(
+        Type.Enum(['firing', 'silenced', 'resolved'], { description: 'Only alerts in this state.' }),
+      ),
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1_000, description: `At most so many, 1 to 1000; default ${USUAL}.` }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 1_000,
+          description: `Maximum number of alerts, 1 to 1000; default ${USUAL}.`,
+        }),
       ),
     }),
     data: Type.Array(AlertShown),
@@ -92,7 +102,7 @@ export const alerts = [
     extension: true,
     status: 201,
     summary: 'Silence alerts for a while, on all nodes; alerts still firing afterwards are then sent',
-    message: 'Silence begins',
+    message: 'Silence has begun',
     body: SilenceBody,
     refuses: ['LIMIT_REACHED'],
     data: CreatedId,

@@ -15,71 +15,73 @@ const moment = (description: string) =>
   )
 
 const AuditEntry = Type.Object({
-  nodeId: Type.Optional(Type.String({ description: 'Node that it is of; with node=all.' })),
-  seq: Type.Integer({ description: 'Number; rises by one.' }),
+  nodeId: Type.Optional(Type.String({ description: 'Node of the entry; with node=all.' })),
+  seq: Type.Integer({ description: 'Number of the entry; rises by one.' }),
   at: Moment('ISO 8601.'),
-  requestId: text('As in X-Request-Id; empty where the daemon acted by itself.'),
-  by: text('E-mail of the user who asked, or the one that a login tried; `fulcrum` if the daemon acted by itself.'),
-  token: Type.Optional(text('Id of the API token that a program asked with.')),
-  address: text('Where from.'),
+  requestId: text('Id in X-Request-Id; empty if the daemon acted on its own.'),
+  by: text('E-mail of the user, or the one used in a login attempt; `fulcrum` if the daemon acted on its own.'),
+  token: Type.Optional(text('Id of the API token of the request.')),
+  address: text('Address of the client.'),
   endpoint: text('Name of the endpoint, see GET /rbac/endpoints.'),
-  method: text('Method.'),
-  path: text('Path as sent, 320 characters at the most.'),
-  query: Type.Optional(text('Query as sent, 320 characters at the most.')),
+  method: text('HTTP method.'),
+  path: text('Path as sent, at most 320 characters.'),
+  query: Type.Optional(text('Query as sent, at most 320 characters.')),
   via: Type.Optional(
-    Type.Enum(['password', 'radius', 'saml', 'oidc'], { description: 'Of a login: by what somebody came in.' }),
+    Type.Enum(['password', 'radius', 'saml', 'oidc'], { description: 'For a login: method of the login.' }),
   ),
-  forwardedBy: Type.Optional(text('Id of the node that was asked, when it has forwarded the request to this one.')),
+  forwardedBy: Type.Optional(text('Id of the node that received the request and forwarded it to this one.')),
   forwardedTo: Type.Optional(
     text(
-      'Id of the node that was to answer the request. Its own entry, with the same request id, says what was done; this one what came back.',
+      'Id of the node that the request was forwarded to. The entry of that node, with the same request id, shows what was done; this one shows the answer.',
     ),
   ),
   outcome: Type.Enum(['begun', 'done', 'refused'], {
-    description: 'What acts at once has two entries: one before it begins, one with what came of it.',
+    description: 'Operations that act immediately have two entries: one before they begin, one with the result.',
   }),
   status: Type.Optional(Type.Integer({ description: 'HTTP status; absent when begun.' })),
   code: Type.Optional(text('Code of a refusal.')),
-  body: Type.Optional(Type.Unknown({ description: 'Of what acts at once; secrets and files read `**`.' })),
+  body: Type.Optional(
+    Type.Unknown({ description: 'Body of an operation that acts immediately; secrets and files read `**`.' }),
+  ),
   changes: Type.Optional(
     Type.Array(Type.Record(Type.String(), Type.Unknown()), {
-      description: 'Of the candidate, as GET /services/pending shows them, 100 at the most; secrets read `**`.',
+      description: 'Changes of the candidate, as GET /services/pending shows them, at most 100; secrets read `**`.',
     }),
   ),
-  moreChanges: Type.Optional(Type.Integer({ description: 'Changes that are not listed.' })),
-  revision: Type.Optional(Type.Integer({ description: 'Of an apply: revision that runs since.' })),
+  moreChanges: Type.Optional(Type.Integer({ description: 'Number of changes that are not listed.' })),
+  revision: Type.Optional(Type.Integer({ description: 'For an apply: the new running revision.' })),
   live: Type.Optional(
     Type.Array(
       Type.Object({
-        op: Type.Enum(['create', 'update', 'delete'], { description: 'What became of the record.' }),
+        op: Type.Enum(['create', 'update', 'delete'], { description: 'What happened to the record.' }),
         resource: text('Section of the configuration.'),
         resourceId: text('Id of the record.'),
-        name: text('Its name, 120 characters at the most.'),
-        by: text('E-mails of the users who changed it, the last one first, 120 characters at most.'),
+        name: text('Name of the record, at most 120 characters.'),
+        by: text('E-mails of the users who changed the record, latest first, at most 120 characters.'),
       }),
-      { description: 'What an apply made live, 20 records at the most; the revision has all of them.' },
+      { description: 'Records that an apply made live, at most 20; the revision has all of them.' },
     ),
   ),
-  moreLive: Type.Optional(Type.Integer({ description: 'Records that went live and are not listed.' })),
+  moreLive: Type.Optional(Type.Integer({ description: 'Number of records that went live but are not listed.' })),
   endedSessions: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Sessions of the user that ended with this login, because there may be 50 at the most.',
+      description: 'Sessions of the user that ended with this login, because at most 50 are allowed.',
     }),
   ),
   count: Type.Optional(
     Type.Integer({
       description:
-        'The entry stands for so many refusals of one caller, or of logins, and shows the last; absent for one.',
+        'Number of refusals of one caller, or of logins, that the entry stands for; it shows the last one. Absent if it is only one.',
     }),
   ),
-  since: Type.Optional(Moment('With count: when the first of them came, ISO 8601.')),
+  since: Type.Optional(Moment('With count: time of the first refusal, ISO 8601.')),
   endpoints: Type.Optional(
-    Type.Record(Type.String(), Type.Integer(), { description: 'With count: how many of each endpoint.' }),
+    Type.Record(Type.String(), Type.Integer(), { description: 'With count: number of refusals by endpoint.' }),
   ),
   coversSeconds: Type.Optional(
     Type.Integer({
       description:
-        'For a request by a caller that is refused often: it stands for everything that this caller begins in this many seconds.',
+        'For a caller that is often refused: the entry stands for all requests of this caller in this many seconds.',
     }),
   ),
   hash: text('SHA-256 over the entry and the hash of the one before it, in hexadecimal.'),
@@ -103,19 +105,23 @@ export const audit = [
         Type.Integer({
           minimum: 1,
           maximum: 1000,
-          description: 'At most so many, 1 to 1000; 100. Fewer when they are long: ask again with `before`.',
+          description:
+            'Maximum number of entries, 1 to 1000; default 100. Fewer if entries are long: ask again with `before`.',
         }),
       ),
       before: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'Only those with a smaller number; with node=all, say `to` instead.' }),
+        Type.Integer({
+          minimum: 1,
+          description: 'Only entries with a smaller number; with node=all, use `to` instead.',
+        }),
       ),
-      from: moment('Not before.'),
-      to: moment('Not after.'),
+      from: moment('Start.'),
+      to: moment('End.'),
       by: filter('E-mail.'),
       endpoint: filter('Name of the endpoint.'),
-      address: filter('Where from.'),
-      outcome: Type.Optional(Type.Enum(['begun', 'done', 'refused'], { description: 'What came of it.' })),
-      text: filter('Text that the entry holds, such as an id; whatever its case.'),
+      address: filter('Address of the client.'),
+      outcome: Type.Optional(Type.Enum(['begun', 'done', 'refused'], { description: 'Outcome of the request.' })),
+      text: filter('Text that the entry contains, such as an id; not case-sensitive.'),
     }),
     data: Type.Array(AuditEntry),
     // Sound: only this daemon writes entries, and a line that was tampered with is left out.

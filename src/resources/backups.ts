@@ -16,36 +16,36 @@ const PASSPHRASE_FORM = /^[\x20-\x7e]{8,256}$/
 const text = (description: string) => Type.String({ description })
 
 const Entry = titled('Backup', {
-  file: text('Name for restoring and deleting it.'),
-  dateTime: text('When it was made, DD/MM/YYYY HH:MM:SS +0000.'),
-  nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('What the node was called.') }), {
-    description: 'The nodes it was made of.',
+  file: text('Name of the file, for restoring and deleting it.'),
+  dateTime: text('When the backup was created, DD/MM/YYYY HH:MM:SS +0000.'),
+  nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('Host name of the node.') }), {
+    description: 'Nodes in the backup.',
   }),
   sections: Type.Array(
     Type.Object({
-      name: text('Name for a part restore.'),
-      nameFull: text('Name for people.'),
+      name: text('Name of the section, for a partial restore.'),
+      nameFull: text('Display name of the section.'),
       version: Type.Integer({ description: 'Version of the section in this file.' }),
-      partRestore: Type.Boolean({ description: 'Whether it can be restored by itself.' }),
+      partRestore: Type.Boolean({ description: 'Whether the section can be restored alone.' }),
     }),
-    { description: 'What it holds.' },
+    { description: 'Sections of the backup.' },
   ),
 })
 
 const BackupFile = Type.Object(
   {
-    format: Type.Literal(1, { description: 'Version of this form.' }),
-    createdAt: Moment('When it was made, ISO 8601.'),
-    applianceVersion: text('Version of the software that made it.'),
-    nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('What the node was called.') }), {
-      description: 'The nodes it was made of.',
+    format: Type.Literal(1, { description: 'Version of the file format.' }),
+    createdAt: Moment('When the backup was created, ISO 8601.'),
+    applianceVersion: text('Version of the software that created the backup.'),
+    nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('Host name of the node.') }), {
+      description: 'Nodes in the backup.',
     }),
     sections: Type.Record(
       Type.String(),
       Type.Object({
         version: Type.Integer({ description: 'Version of the section.' }),
         data: Type.Record(Type.String(), Type.Unknown(), {
-          description: 'Its records; under a passphrase, how they are encrypted, and the ciphertext.',
+          description: 'Records of the section; with a passphrase, the encryption parameters and the ciphertext.',
         }),
       }),
       { description: 'Sections by name.' },
@@ -60,23 +60,23 @@ const RestoreBody = closed({
   nodeId: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'Node of the backup that this node becomes (full restore); the only one of the file when omitted.',
+      description: 'Node of the backup that this node becomes (full restore); default: the only node of the file.',
     }),
   ),
   ip: Type.Optional(Ip),
   mask: Type.Optional(Type.Integer({ minimum: 1, maximum: 128, description: 'Prefix length of ip, 1 to 32 or 128.' })),
   gateway: Type.Optional(Ip),
-  interface: Type.Optional(Type.String({ maxLength: 64, description: 'Interface (id or name) that gets ip.' })),
+  interface: Type.Optional(Type.String({ maxLength: 64, description: 'Interface (id or name) for ip.' })),
   sections: Type.Optional(
     Type.Array(Type.String({ maxLength: 64, description: 'Section.' }), {
       minItems: 1,
       maxItems: 64,
       uniqueItems: true,
-      description: 'What to restore; omitted for a full restore.',
+      description: 'Sections to restore; omit for a full restore.',
     }),
   ),
   fipActive: Type.Optional(
-    Type.Boolean({ description: 'Whether floating IPs come enabled as they were (part restore). Default false.' }),
+    Type.Boolean({ description: 'Whether floating IPs are enabled as they were (partial restore). Default false.' }),
   ),
 })
 
@@ -100,7 +100,7 @@ async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>
   if (isFull) {
     const { job, start } = await ctx.restoreChecks.prepare({ ...told, file: body.file }, ctx.actor.email)
     ctx.work.afterwards(start)
-    return accept(job, undefined, { message: `The whole of ${body.file} is staged; the job checks it` })
+    return accept(job, undefined, { message: `All of ${body.file} is staged; the job validates it` })
   }
   const list = (body.sections ?? []).join(', ')
   return Reply.with(undefined, { message: `${list} of ${body.file}: staged, see GET /services/pending` })
@@ -122,7 +122,7 @@ export const backups = [
     summary:
       'Download the running configuration as a backup file; without the header X-Backup-Passphrase its private keys and other secrets are not encrypted',
     message:
-      'The backup file. Without X-Backup-Passphrase it holds private keys, shared secrets and password hashes in the clear, and X-Backup-Warning says so: keep it where nobody else reads it.',
+      'The backup file. Without X-Backup-Passphrase it contains private keys, shared secrets and password hashes in plain text, as X-Backup-Warning says: store it where nobody else can read it.',
     sends: ['Content-Disposition', 'X-Backup-Warning'],
     whole: BackupFile,
     headers: [PASSPHRASE],
@@ -136,8 +136,8 @@ export const backups = [
     summary: 'List backup files with their nodes and sections',
     message: 'Backups',
     data: Type.Object({
-      uploads: Type.Array(Entry, { description: 'Uploaded, newest first.' }),
-      auto: Type.Array(Entry, { description: 'Made by the daemon itself, newest first.' }),
+      uploads: Type.Array(Entry, { description: 'Uploaded backups, newest first.' }),
+      auto: Type.Array(Entry, { description: 'Automatic backups, newest first.' }),
     }),
     handle: (ctx) => ctx.backups.list(),
   }),
@@ -150,7 +150,7 @@ export const backups = [
     bodyBytes_max: UPLOAD_BYTES_MAX,
     summary: 'Store a backup file after validating its content',
     message: 'Backup stored',
-    body: closed({ backup: Type.String({ minLength: 1, description: 'Text of the file, 64 MiB at the most.' }) }),
+    body: closed({ backup: Type.String({ minLength: 1, description: 'Text of the file, at most 64 MiB.' }) }),
     handle: async (ctx, { body }) => {
       const file = await ctx.backups.upload(body.backup)
       return Reply.with(undefined, { message: `Backup stored as ${file}` })

@@ -13,7 +13,7 @@ const text = (description: string) => Type.String({ description })
 
 const upload = {
   pem: Type.Optional(
-    text('Certificate, its issuers and its key as PEM, in any order; 256 KiB in all. Empty counts as absent.'),
+    text('Certificate, issuers and key as PEM, in any order; at most 256 KiB. Empty counts as absent.'),
   ),
   pfx: Type.Optional(text('PFX (PKCS #12) as base64 instead, up to 256 KiB. Empty counts as absent.')),
   password: Type.Optional(text('Password of the PFX, or of an encrypted private key; secret.')),
@@ -22,18 +22,20 @@ const upload = {
   otherCerts: Type.Optional(
     Type.Array(text('PEM.'), { maxItems: 40, description: 'Issuers of cert. An empty list counts as absent.' }),
   ),
-  force: Type.Optional(Type.Boolean({ description: 'Takes one that has expired or is not valid yet.' })),
+  force: Type.Optional(Type.Boolean({ description: 'Accepts a certificate that has expired or is not valid yet.' })),
   owner: Owner,
 }
 const Create = closed({ name: Name, ...upload })
 const Update = closed({ name: Type.Optional(Name), ...upload })
 
 const Usage = titled('CertificateUsage', {
-  service: text('Name of the service that shows it.'),
-  serviceFullName: text('The same for people.'),
-  serviceId: Type.Union([Id, Type.Null()], { description: 'Frontend that shows it; null for the user interface.' }),
-  serviceLabel: text('Name of what shows it.'),
-  serviceNodeId: text('Node that it is shown on.'),
+  service: text('Name of the service that uses the certificate.'),
+  serviceFullName: text('Display name of the service.'),
+  serviceId: Type.Union([Id, Type.Null()], {
+    description: 'Id of the frontend that uses the certificate; null for the user interface.',
+  }),
+  serviceLabel: text('Name of the frontend or other user of the certificate.'),
+  serviceNodeId: text('Node on which the certificate is used.'),
 })
 const Listed = {
   id: Id,
@@ -43,20 +45,20 @@ const Listed = {
       commonName: text('Common name of the subject; empty without one.'),
       organisation: text('Organisation of the subject; empty without one.'),
       country: text('Country of the subject; empty without one.'),
-      subjectAlt: Type.Array(text('Host name or address.'), { description: 'Names it is valid for.' }),
+      subjectAlt: Type.Array(text('Host name or address.'), { description: 'Names the certificate is valid for.' }),
     },
-    { description: 'What it says of its owner.' },
+    { description: 'Subject of the certificate.' },
   ),
   validFrom: Moment('ISO 8601 with offset.'),
   validTo: Moment('ISO 8601 with offset.'),
-  usage: Type.Array(Usage, { description: 'What shows it, pending changes included.' }),
+  usage: Type.Array(Usage, { description: 'Where the certificate is used, including pending changes.' }),
   owner: Owner,
 }
 const Whole = Type.Object({
   ...Listed,
-  keyType: text('Kind and size of its key, such as "rsa 2048" or "ec prime256v1".'),
+  keyType: text('Type and size of the key, such as "rsa 2048" or "ec prime256v1".'),
   fingerprint: text('SHA-256 of the certificate, hexadecimal with colons.'),
-  chain: text('PEM: the certificate itself, then each one that issued the one before it.'),
+  chain: text('PEM: the certificate, followed by its issuers in order.'),
   privateKey: text('PEM of the key, PKCS #8.'),
 })
 

@@ -6,12 +6,12 @@ import { newId } from '../base/ids.ts'
 import { CipherList } from '../model/certificates.ts'
 import { closed, Id, Name, optional, Owner } from '../model/fields.ts'
 
-const Suite = Type.String({ description: 'Name of a suite in OpenSSL.' })
+const Suite = Type.String({ description: 'OpenSSL name of a cipher suite.' })
 
 const Shown = Type.Object(
   {
     id: Id,
-    cipherList: Type.Array(Suite, { description: 'Suites, the preferred one first.' }),
+    cipherList: Type.Array(Suite, { description: 'Cipher suites, in order of preference.' }),
     label: Name,
     owner: Owner,
   },
@@ -28,10 +28,10 @@ const { name } = CipherList.properties
 const Fields = {
   name,
   // Names are checked one by one, so that a refusal says which of them are unknown.
-  ciphers: Type.Array(Type.String({ maxLength: 64, description: 'Name of a suite, as GET /ciphers lists them.' }), {
+  ciphers: Type.Array(Type.String({ maxLength: 64, description: 'Name of a cipher suite, see GET /ciphers.' }), {
     minItems: 1,
     maxItems: 256,
-    description: 'Suites, the preferred one first; those of TLS 1.3 and of TLS 1.2 in one list.',
+    description: 'Cipher suites, in order of preference; those of TLS 1.3 and TLS 1.2 in one list.',
   }),
   owner: Owner,
 }
@@ -42,7 +42,10 @@ const Update = closed(optional({ ...Fields, label: Fields.name, cipherList: Fiel
 async function suitesOf({ machine }: Pick<ContextOf['read'], 'machine'>) {
   const suites = await machine.cipherSuites()
   if (suites !== undefined) return suites
-  throw new ApiError('NOT_SUPPORTED', 'The program openssl, which knows the cipher suites, is not on this machine')
+  throw new ApiError(
+    'NOT_SUPPORTED',
+    'The program openssl, which lists the cipher suites, is not installed on this machine',
+  )
 }
 
 /** Refuses names that HAProxy's OpenSSL does not know, and repeated names. */
@@ -51,8 +54,9 @@ async function refuseUnknown(ctx: Pick<ContextOf['read'], 'machine'>, names: rea
   const known = new Set((await suitesOf(ctx)).map((suite) => suite.name))
   const problems = names.flatMap((sent, index): FieldProblem[] => {
     const about = (message: string) => [problemIn(`ciphers.${index}`, message)]
-    if (!known.has(sent)) return about('is no cipher suite that HAProxy can use here; GET /ciphers lists them')
-    return names.indexOf(sent) < index ? about('is in the list already') : []
+    if (!known.has(sent))
+      return about('is not a cipher suite that HAProxy can use on this machine; GET /ciphers lists them')
+    return names.indexOf(sent) < index ? about('is already in the list') : []
   })
   refuseFields(problems)
 }
@@ -67,9 +71,9 @@ export const cipherLists = [
     summary: 'List the cipher suites that HAProxy can use on this machine',
     message: 'Cipher suites',
     data: Type.Object({
-      ciphers: Type.Array(Suite, { description: 'All of them, in the order of OpenSSL.' }),
-      tls13: Type.Array(Suite, { description: 'Those of TLS 1.3.' }),
-      tls12: Type.Array(Suite, { description: 'Those of TLS 1.2 and older versions.' }),
+      ciphers: Type.Array(Suite, { description: 'All cipher suites, in the order of OpenSSL.' }),
+      tls13: Type.Array(Suite, { description: 'Cipher suites of TLS 1.3.' }),
+      tls12: Type.Array(Suite, { description: 'Cipher suites of TLS 1.2 and older versions.' }),
     }),
     handle: async (ctx) => {
       const suites = await suitesOf(ctx)
@@ -85,7 +89,7 @@ export const cipherLists = [
     effect: 'read',
     summary: 'List cipher lists',
     message: 'Cipher lists',
-    data: Type.Object({ ciphersLists: Type.Array(Shown, { description: 'All of them.' }) }),
+    data: Type.Object({ ciphersLists: Type.Array(Shown, { description: 'All cipher lists.' }) }),
     list: { searched: ['label'] },
     handle: (ctx) => ({ ciphersLists: ctx.section('cipherLists').list().map(shown) }),
   }),

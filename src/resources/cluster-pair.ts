@@ -6,29 +6,34 @@ const NodeId = (description: string) => Type.String({ pattern: '^[A-Za-z0-9-]{1,
 
 const Preferred = closed({
   preferredNode: Type.Union([NodeId('applianceId of one of the two nodes.'), Type.Null()], {
-    description: 'Which of two nodes takes over by itself when the other one is gone; null: neither does.',
+    description: 'Node that takes over automatically when the other of two nodes fails; null: neither does.',
   }),
   takeoverAfter: Type.Optional(
     Type.Union([Type.Integer({ minimum: 5, maximum: 3600 }), Type.Null()], {
-      description:
-        'Seconds for which the other node has to be gone, 5 to 3600; 30 as long as none are chosen, or null.',
+      description: 'Seconds that the other node must be unreachable first, 5 to 3600; default or null: 30.',
     }),
   ),
 })
 
 const Takeover = closed({
-  partnerIsOff: Type.String({ minLength: 1, maxLength: 255, description: 'Name of the other node, which is off.' }),
+  partnerIsOff: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'Name of the other node, to confirm that it is off.',
+  }),
   reason: Type.String({
     minLength: 1,
     maxLength: 200,
-    description: 'Why; kept with the takeover, and in the audit log.',
+    description: 'Reason; stored with the takeover and in the audit log.',
   }),
   force: Type.Optional(
-    Type.Boolean({ description: 'Although the other node answers: what is changed there from then on is set aside.' }),
+    Type.Boolean({
+      description: 'Take over although the other node answers: later changes on that node are set aside.',
+    }),
   ),
 })
 
-const Resolve = closed({ keep: NodeId('applianceId of the node whose history stays.') })
+const Resolve = closed({ keep: NodeId('applianceId of the node whose history is kept.') })
 
 export const clusterPair = [
   endpoint({

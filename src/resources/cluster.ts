@@ -8,137 +8,150 @@ const yes = (description: string) => Type.Boolean({ description })
 
 const Node = Type.Object({
   id: text('The applianceId of the node.'),
-  name: text('Name for people.'),
-  address: text('HOST:PORT where nodes ask each other; etcd and HAProxy have the three ports above it.'),
-  isSelf: yes('The node that answers.'),
+  name: text('Display name.'),
+  address: text('HOST:PORT of the peer API; etcd and HAProxy use the next three ports.'),
+  isSelf: yes('Whether this is the answering node.'),
   state: Type.Enum(['online', 'unreachable', 'unknown'], {
-    description: 'Whether the node that answers reaches it; unknown shortly after a start.',
+    description: 'Whether the answering node can reach this node; unknown shortly after a start.',
   }),
-  isVoter: yes('Counts for the quorum; a node that has just joined does not yet.'),
-  isLeader: yes('Leads the votes at the moment; it has no other privilege.'),
+  isVoter: yes('Whether the node counts for the quorum; one that has just joined does not yet.'),
+  isLeader: yes('Whether the node is the current leader, which has no other privilege.'),
   ahead: Type.Integer({
     description:
-      'Records of which it runs something else than nodes agree on, since PUT /{applianceId}/services/apply; an apply on all ends this.',
+      'Number of records that differ from the agreed ones since PUT /{applianceId}/services/apply, until the next apply on all nodes.',
   }),
   maintenance: Type.Union(
     [
       Type.Object({
         since: Moment('ISO 8601.'),
-        by: text('E-mail of the user who began it; fulcrum if the daemon did on its own machine.'),
-        reason: Type.Optional(text('What for.')),
+        by: text('E-mail of the user who started the maintenance; fulcrum if the daemon did on its own machine.'),
+        reason: Type.Optional(text('Reason.')),
       }),
       Type.Null(),
     ],
     {
       description:
-        'Somebody works on the node, and its member of etcd does not lead meanwhile; null while nobody does.',
+        'Maintenance of the node, during which its etcd member is not the leader; null if it is not in maintenance.',
     },
   ),
   certificateEnd: MomentOrNull(
-    'ISO 8601: when its certificates end; it renews them by itself 30 days before. null: not known.',
+    'ISO 8601: when the certificates of the node expire; it renews them 30 days before. null: unknown.',
   ),
   isReady: Type.Union([Type.Boolean(), Type.Null()], {
     description:
-      'Whether it may take floating IPs from other nodes; null where it does not tell, and where none move, as in trial.',
+      'Whether the node may take floating IPs from other nodes; null if it does not report this, or if floating IPs do not move, as in trial.',
   }),
-  floatingIps: Type.Array(Type.String(), { description: 'Floating IPs that it has now; none where it does not tell.' }),
-  version: text('Of Fulcrum, as the node has told last.'),
-  since: Moment('When it joined; ISO 8601.'),
+  floatingIps: Type.Array(Type.String(), {
+    description: 'Floating IPs that the node holds now; empty if it does not report them.',
+  }),
+  version: text('Version of Fulcrum that the node reported last.'),
+  since: Moment('When the node joined, ISO 8601.'),
 })
 
 const Witness = Type.Object({
-  id: text('Of the witness, for DELETE /cluster/nodes/{applianceId}.'),
-  name: text('Name of its machine.'),
-  address: text('HOST:PORT where nodes reach it; etcd has the port two above it.'),
+  id: text('Id of the witness, for DELETE /cluster/nodes/{applianceId}.'),
+  name: text('Host name of the witness.'),
+  address: text('HOST:PORT of the witness for nodes; etcd uses the second port after it.'),
   state: Node.properties.state,
-  isVoter: yes('Counts for the quorum; one that has just joined does not yet.'),
-  isLeader: yes('Leads the votes at the moment; nodes take that from it within seconds.'),
+  isVoter: yes('Whether the witness counts for the quorum; one that has just joined does not yet.'),
+  isLeader: yes('Whether the witness is the current leader; nodes take over leadership within seconds.'),
   certificateEnd: Node.properties.certificateEnd,
-  version: text('Of Fulcrum there.'),
+  version: text('Version of Fulcrum of the witness.'),
   since: Node.properties.since,
 })
 
 const State = Type.Object({
-  id: text('Of the cluster.'),
-  name: text('Name for people.'),
-  epoch: Type.Integer({ description: 'Rises by one with each takeover of what was left of a cluster, from 1 on.' }),
+  id: text('Id of the cluster.'),
+  name: text('Display name.'),
+  epoch: Type.Integer({ description: 'Rises by one with each takeover by the remaining node, starting at 1.' }),
   preferredNode: Type.Union([Type.String(), Type.Null()], {
-    description: 'applianceId of the one of two nodes that takes over by itself, see PUT /cluster; null: neither does.',
+    description:
+      'applianceId of the node that takes over automatically in a cluster of two nodes, see PUT /cluster; null: neither does.',
   }),
   takeoverAfter: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Seconds for which the other node has to be gone before; null where no node is preferred.',
+    description: 'Seconds that the other node must be unreachable first; null if no node is preferred.',
   }),
   histories: Type.Union(
     [
       Type.Object({
         nodeId: text('The other node.'),
-        since: Type.Integer({ description: 'Number of the last shared entry that both nodes have.' }),
+        since: Type.Integer({ description: 'Number of the last entry of the shared log that both nodes have.' }),
         edits: Type.Object(
           {
-            here: Type.Integer({ description: 'On the node that answers.' }),
-            there: Type.Integer({ description: 'On the other node.' }),
+            here: Type.Integer({ description: 'Changes on the answering node.' }),
+            there: Type.Integer({ description: 'Changes on the other node.' }),
           },
-          { description: 'Changes of the configuration since then.' },
+          { description: 'Number of configuration changes since then.' },
         ),
       }),
       Type.Null(),
     ],
     {
       description:
-        'Both of two nodes have taken over and were changed: nothing can be changed until PUT /cluster/resolve says which stays; null otherwise.',
+        'Set if both of two nodes have taken over and were changed: no further changes are possible until PUT /cluster/resolve chooses the one to keep; null otherwise.',
     },
   ),
   quorum: yes('Whether enough nodes answer, so that changes can be made.'),
-  sequence: Type.Integer({ description: 'Number of the last shared entry that the answering node has carried out.' }),
-  halted: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the answering node follows the cluster no longer; null while it does.',
+  sequence: Type.Integer({
+    description: 'Number of the last entry of the shared log that the answering node has applied.',
   }),
-  removedAt: MomentOrNull('ISO 8601: since when the answering node has no longer been a member; null while it is one.'),
-  nodes: Type.Array(Node, { description: 'In the order in which they joined.' }),
+  halted: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why the answering node no longer follows the cluster; null while it does.',
+  }),
+  removedAt: MomentOrNull('ISO 8601: since when the answering node is no longer a member; null while it is one.'),
+  nodes: Type.Array(Node, { description: 'Nodes, in the order in which they joined.' }),
   witness: Type.Union([Witness, Type.Null()], {
-    description: 'A vote without a node, see POST /cluster/tokens; null: the cluster has none.',
+    description: 'Witness: a vote without a node, see POST /cluster/tokens; null: the cluster has none.',
   }),
   spareVotes: Type.Integer({
-    description: 'How many more of those that vote may be lost before nothing can be changed; 0: no spare vote.',
+    description: 'Number of voters that may be lost before changes become impossible; 0: no spare vote.',
   }),
 })
 
 const Address = Type.String({
   minLength: 1,
   maxLength: 260,
-  description: 'HOST or HOST:PORT where the other nodes will reach this one; the port of --peer unless told.',
+  description: 'HOST or HOST:PORT at which the other nodes reach this one; default port: that of --peer.',
 })
 
-const NamedNode = Type.Object({ id: text('Its applianceId.'), name: text('Its name.'), address: text('HOST:PORT.') })
+const NamedNode = Type.Object({
+  id: text('applianceId of the node.'),
+  name: text('Name of the node.'),
+  address: text('HOST:PORT.'),
+})
 
 const Preview = Type.Object({
-  clusterId: text('Of the cluster.'),
-  name: text('Name for people.'),
-  version: text('Of Fulcrum on the member that answered.'),
-  nodes: Type.Array(NamedNode, { description: 'The nodes that are in it.' }),
-  removed: Type.Array(NamedNode, { description: 'Nodes that were removed, in whose place this one may join: see as.' }),
+  clusterId: text('Id of the cluster.'),
+  name: text('Display name.'),
+  version: text('Version of Fulcrum on the answering member.'),
+  nodes: Type.Array(NamedNode, { description: 'Nodes of the cluster.' }),
+  removed: Type.Array(NamedNode, { description: 'Removed nodes that this one can replace, see as.' }),
   brings: Type.Array(
     Type.Object({ resource: text('Section of the configuration.'), name: text('Name of the record.') }),
     {
-      description: 'What is of this node alone and comes along; everything else is replaced by what the cluster has.',
+      description:
+        'Records of this node alone, which it keeps; everything else is replaced by the records of the cluster.',
     },
   ),
-  reachable: yes('Whether the cluster reaches this node at its address.'),
-  why: Type.Optional(text('Why it does not.')),
+  reachable: yes('Whether the cluster can reach this node at its address.'),
+  why: Type.Optional(text('Why the cluster cannot reach this node.')),
 })
 
 const Join = closed({
-  token: Type.String({ minLength: 1, maxLength: 2048, description: 'Of POST /cluster/tokens on a member; secret.' }),
+  token: Type.String({
+    minLength: 1,
+    maxLength: 2048,
+    description: 'Token from POST /cluster/tokens on a member; secret.',
+  }),
   address: Address,
   nodeName: Type.Optional(Name),
   as: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9-]{1,64}$',
-      description:
-        'Id of a node that was removed: this one takes over its id, name and the records that belong to it alone.',
+      description: 'Id of a removed node: this node takes over its id, its name and the records of that node alone.',
     }),
   ),
-  dryRun: Type.Optional(yes('Only tells what would be joined, and uses nothing of the token up.')),
+  dryRun: Type.Optional(yes('Only reports what joining would do, without using up the token.')),
 })
 
 const DAY_S = 86_400
@@ -148,21 +161,21 @@ const Issue = closed({
   role: Type.Optional(
     Type.Enum(['node', 'witness'], {
       description:
-        'What joins with it; node unless told. A witness is a third vote without a configuration: see docs/cluster.md.',
+        'What may join with the token; default node. A witness is a third vote without a configuration: see docs/cluster.md.',
     }),
   ),
   validFor: Type.Optional(
     Type.Integer({
       minimum: 60,
       maximum: DAY_S,
-      description: `Seconds within which a node can join with it, 60 to ${DAY_S}; ${HOUR_S} unless told.`,
+      description: `Seconds for which the token is valid, 60 to ${DAY_S}; default ${HOUR_S}.`,
     }),
   ),
 })
 
 const Issued = Type.Object({
-  id: text('Of the token.'),
-  token: text('To hand over to the node that joins; shown this once, and good for one node.'),
+  id: text('Id of the token.'),
+  token: text('Token for the joining node; shown only once, and valid for one node.'),
   expiresAt: Moment('ISO 8601.'),
 })
 
@@ -172,14 +185,14 @@ const Change = closed({
     Type.String({
       minLength: 1,
       maxLength: 260,
-      description: 'HOST or HOST:PORT where the other nodes will reach it; where it listens itself is said by --peer.',
+      description: 'HOST or HOST:PORT at which the other nodes reach it; the address it listens on is set with --peer.',
     }),
   ),
 })
 
 const Maintenance = closed({
-  enabled: yes('Whether it begins or ends.'),
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'What for; shown in GET /cluster.' })),
+  enabled: yes('Whether maintenance starts or ends.'),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Reason; shown in GET /cluster.' })),
 })
 
 const Form = closed({
@@ -190,7 +203,7 @@ const Form = closed({
 
 const FORCE = Type.Enum(['true', 'false'], {
   description:
-    'For the node that is asked itself: it becomes a single node also where the others cannot be told, or it is the last.',
+    'Only for the answering node itself: it becomes a single node even if the others cannot be informed, or if it is the last one.',
 })
 
 export const cluster = [
@@ -254,7 +267,7 @@ export const cluster = [
     extension: true,
     refuses: ['LIMIT_REACHED'],
     summary: 'Create a token with which one node or a witness can join',
-    message: 'Token made',
+    message: 'Token created',
     body: Issue,
     data: Issued,
     handle: (ctx, { body }) => ctx.cluster.issueToken(body.role ?? 'node', body.validFor ?? HOUR_S),
@@ -275,7 +288,7 @@ export const cluster = [
       if (dryRun) {
         const { nodes, removed, brings, ...preview } = await ctx.cluster.look(joining)
         const seen = { ...preview, nodes: [...nodes], removed: [...removed], brings: [...brings] }
-        return Reply.with(seen, { message: 'This is what joining would meet; nothing was changed' })
+        return Reply.with(seen, { message: 'Preview of joining; nothing was changed' })
       }
       await ctx.cluster.join(joining)
       return []

@@ -15,7 +15,7 @@ const LONGEST_S = 31 * 86_400
 const text = (description: string) =>
   Type.String({
     maxLength: 64,
-    description: `${description} Whole seconds, or a whole number with one of the units s, m, h, d, w; 1s to 31d. Kept as sent.`,
+    description: `${description} Whole seconds, or a whole number with one of the units s, m, h, d, w; 1s to 31d. Stored as sent.`,
   })
 const timeouts = {
   tcpTimeout: text('Idle time after which an established TCP connection is forgotten; default 900.'),
@@ -26,7 +26,7 @@ const timeouts = {
 const orSeconds = (schema: (typeof timeouts)['tcpTimeout']) =>
   Type.Optional(
     Type.Union([schema, Type.Integer({ description: 'Seconds, 1 to 2,678,400.' })], {
-      description: `${String(Reflect.get(schema, 'description'))} An integer is seconds, and is answered as text.`,
+      description: `${String(Reflect.get(schema, 'description'))} An integer is in seconds, and is returned as text.`,
     }),
   )
 

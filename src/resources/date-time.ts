@@ -16,43 +16,47 @@ const NO_SETTINGS = { timezone: '', ntp: null } as const
 const text = (description: string, maxLength = 64) => Type.String({ maxLength, description })
 
 const DateTimeData = closed({
-  dateTime: Moment('Date and time now, ISO 8601 with the offset of the zone.'),
+  dateTime: Moment('Current date and time, ISO 8601 with the offset of the time zone.'),
   timezone: text('Region/City.'),
-  ntpEnabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),
-  ntp: Type.Array(text('Host name or address.', 253), { description: 'NTP servers; none means those of Debian.' }),
+  ntpEnabled: Type.Boolean({ description: 'Whether chrony controls the clock.' }),
+  ntp: Type.Array(text('Host name or address.', 253), {
+    description: 'NTP servers; an empty list means those of Debian.',
+  }),
 })
 
 const Tracking = closed({
-  synchronised: Type.Boolean({ description: 'Whether the clock follows a server.' }),
-  reference: Type.Union([text('Server.', 253), Type.Null()], { description: 'The server that is followed, or null.' }),
+  synchronised: Type.Boolean({ description: 'Whether the clock is synchronised.' }),
+  reference: Type.Union([text('Server.', 253), Type.Null()], {
+    description: 'Server that the clock is synchronised to, or null.',
+  }),
   stratum: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Steps to a reference clock; null while chrony does not run.',
+    description: 'Stratum: distance to a reference clock; null while chrony does not run.',
   }),
   offsetSeconds: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'Seconds between clock and reference, positive when the clock is fast; null while chrony does not run.',
+      'Offset of the clock from the reference in seconds, positive if the clock is fast; null while chrony does not run.',
   }),
   servers: Type.Array(
     closed({
       name: text('Host name or address.', 253),
       state: text('selected, combined, not combined, unusable, false ticker, too variable or unknown.'),
-      reachable: Type.Boolean({ description: 'Whether it answered one of the last eight questions.' }),
+      reachable: Type.Boolean({ description: 'Whether the server answered one of the last eight queries.' }),
     }),
-    { description: 'The servers that are asked.' },
+    { description: 'NTP servers in use.' },
   ),
 })
 const NOT_TRACKING = { synchronised: false, reference: null, stratum: null, offsetSeconds: null, servers: [] }
 
 /** Maps region to city to an empty object, as the specification has it. */
 const TimeZones = Type.Record(Type.String(), Type.Record(Type.String(), NoData), {
-  description: 'Cities of each region; region/city is the name of a zone.',
+  description: 'Cities of each region; region/city is the name of a time zone.',
 })
 
 type Anywhere = ContextOf['read'] | ContextOf['stage']
 
 async function zonesOf(machine: Pick<MachineFacts, 'timeZones'>): Promise<readonly string[]> {
   const zones = await machine.timeZones()
-  if (zones === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no time zones: install tzdata')
+  if (zones === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no time zone data: install tzdata')
   return zones
 }
 
@@ -96,11 +100,13 @@ function store(ctx: ContextOf['stage'], id: string, settings: Partial<Omit<Clock
 async function refuseWhileKept(ctx: ContextOf['act']): Promise<void> {
   const isOurs = ctx.running.get('clocks', ctx.nodeId)?.ntp?.enabled === true
   if (!isOurs && (await ctx.machine.clock()).ntpEnabled !== true) return
-  const message = 'cannot be set while NTP keeps the clock: switch NTP off and apply first'
+  const message = 'cannot be set while NTP controls the clock: disable NTP and apply first'
   refuseFields([{ field: 'dateTime', code: 'NTP_ENABLED', message }])
 }
 
-const Zone = text('Region/City, see GET /system/datetime/timezones; taken as zone or, as it is read, as timezone.')
+const Zone = text(
+  'Region/City, see GET /system/datetime/timezones; accepted as zone or, as GET returns it, as timezone.',
+)
 
 const datePath = '/{applianceId}/system/datetime'
 
@@ -146,7 +152,7 @@ export const dateTime = [
     handle: async (ctx, { body }) => {
       const wallTime = wallTimeOf(body.dateTime)
       if (wallTime === undefined) {
-        const message = 'must be a date and time of the calendar, such as 2026-01-31T13:45:00'
+        const message = 'must be a valid date and time, such as 2026-01-31T13:45:00'
         refuseFields([problemIn('dateTime', message)])
         return undefined
       }
@@ -167,7 +173,7 @@ export const dateTime = [
     extension: true,
     refuses: ['NOT_SUPPORTED'],
     summary: 'Read the NTP status of this node',
-    message: 'State of NTP',
+    message: 'NTP status',
     data: Tracking,
     handle: async (ctx) => {
       const { tracking } = await ctx.machine.clock()
@@ -186,11 +192,11 @@ export const dateTime = [
     summary: 'Enable or disable NTP on this node; omitted servers keep their value',
     message: 'NTP settings stored',
     body: closed({
-      ntpEnabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),
+      ntpEnabled: Type.Boolean({ description: 'Whether chrony controls the clock.' }),
       ntp: Type.Optional(
         Type.Array(text('Host name or address.', 253), {
           maxItems: 32,
-          description: 'NTP servers, at most 32. Omitted keeps the list; an empty one means the servers of Debian.',
+          description: 'NTP servers, at most 32. Omitted keeps the list; an empty list means the servers of Debian.',
         }),
       ),
     }),
@@ -217,7 +223,7 @@ export const dateTime = [
     handle: async (ctx, { params: { applianceId: id }, body: { zone = '' } }) => {
       const zones = await zonesOf(ctx.nodeFacts.of(id))
       if (!zones.includes(zone)) {
-        refuseFields([problemIn('zone', 'is no time zone of the machine')])
+        refuseFields([problemIn('zone', 'is not a time zone of this machine')])
       }
       store(ctx, id, { timezone: zone })
     },

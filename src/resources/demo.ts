@@ -9,7 +9,7 @@ export const demo = [
     extension: true,
     refuses: ['NOT_SUPPORTED'],
     summary: 'Remove the demonstration immediately: its traffic, origins and configuration',
-    message: 'The demonstration is gone',
+    message: 'Demonstration removed',
     handle: (ctx) => ctx.demo.remove(ctx.actor.email),
   }),
 ]

@@ -6,13 +6,13 @@ const PAGE_HEADERS = ['Content-Security-Policy', 'Referrer-Policy']
 
 const OpenApi = Type.Object(
   {
-    openapi: Type.Literal('3.1.0', { description: 'Version of OpenAPI.' }),
+    openapi: Type.Literal('3.1.0', { description: 'OpenAPI version.' }),
     info: Type.Object(
-      { title: Type.String(), version: Type.String({ description: 'Of this software.' }) },
-      { additionalProperties: true, description: 'What it is.' },
+      { title: Type.String(), version: Type.String({ description: 'Version of this software.' }) },
+      { additionalProperties: true, description: 'Title and version.' },
     ),
     paths: Type.Record(Type.String(), Type.Unknown(), { description: 'Operations by path and method.' }),
-    components: Type.Record(Type.String(), Type.Unknown(), { description: 'What operations share.' }),
+    components: Type.Record(Type.String(), Type.Unknown(), { description: 'Shared components.' }),
   },
   { additionalProperties: true, description: 'An OpenAPI document.' },
 )

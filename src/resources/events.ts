@@ -26,14 +26,14 @@ export const events = [
         Type.String({
           maxLength: 100,
           pattern: `^${KIND}(,${KIND})*$`,
-          description: `Of ${EVENT_KINDS.join(', ')}, separated by commas; all.`,
+          description: `Only these kinds, separated by commas, of ${EVENT_KINDS.join(', ')}; default all.`,
         }),
       ),
       after: Type.Optional(
         Type.Integer({
           minimum: 0,
           description:
-            'Begin after this event, as Last-Event-ID does. Without both, begin now; with node=all always, and events have no number then, but the node in toldBy.',
+            'Start after the event with this number, like Last-Event-ID. Without both, and always with node=all, the stream starts with the next event; with node=all, events have no number, but name their node in toldBy.',
         }),
       ),
     }),

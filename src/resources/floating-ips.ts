@@ -16,7 +16,7 @@ const Body = closed({
   ip,
   enabled: Type.Optional(
     Type.Boolean({
-      description: 'Whether a node has the address; frontends on a disabled one rest. Default true.',
+      description: 'Whether a node holds the address; frontends of a disabled floating IP serve nothing. Default true.',
     }),
   ),
   preferredNode,
@@ -26,9 +26,11 @@ const Body = closed({
 const HOLDER = Type.Object({
   ...FloatingIp.properties,
   holder: Type.Union([Type.String(), Type.Null()], {
-    description: 'Node that has the address now; null while none that answers has it.',
+    description: 'Node that holds the address now; null if no answering node holds it.',
   }),
-  since: MomentOrNull('ISO 8601: since when, as the daemon of that node has seen it; null without a holder.'),
+  since: MomentOrNull(
+    'ISO 8601: since when the node holds the address, as observed by its daemon; null if no node does.',
+  ),
 })
 
 /** Adds the holder of the address. Two nodes can claim it for a moment at most: the last one to get it counts. */
@@ -61,7 +63,7 @@ function fieldsFrom(body: Pick<Static<typeof Body>, 'groupId' | 'ip'>, ctx: Cont
   const address = canonicalIp(body.ip)
   const taken = ctx.section('staticIps').list()
   if (taken.some((other) => other.ip === address)) {
-    throw new ApiError('NAME_NOT_UNIQUE', `${address} is a static IP already`, {
+    throw new ApiError('NAME_NOT_UNIQUE', `${address} is already a static IP`, {
       errors: [{ field: 'ip', code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
     })
   }
@@ -153,7 +155,9 @@ export const floatingIps = [
     refuses: ['NODE_UNREACHABLE'],
     summary: 'Move a floating IP, and those that move together with it, to another node; returns once the node has it',
     message: 'Floating IP {id} has moved',
-    body: closed({ nodeId: Type.String({ minLength: 1, maxLength: 64, description: 'Node that takes it.' }) }),
+    body: closed({
+      nodeId: Type.String({ minLength: 1, maxLength: 64, description: 'Node that the floating IP moves to.' }),
+    }),
     data: NoData,
     handle: async (ctx, { params, body }) => {
       await ctx.addresses.move(params.id, body.nodeId)

@@ -11,12 +11,12 @@ const GroupRead = Type.Object({
   id: Id,
   name: Name,
   users: Ids('users', 'Members.'),
-  roles: Ids('roles', 'Roles that members hold.'),
+  roles: Ids('roles', 'Roles that members of the group hold.'),
 })
 
 const GroupCreate = closed({
   id: Type.Union([Id, Type.Literal('')], {
-    description: 'Id of the group: 1 to 64 letters, digits and dashes; empty makes one up.',
+    description: 'Id of the group: 1 to 64 letters, digits and dashes; if empty, an id is generated.',
   }),
   name: Name,
 })
@@ -102,7 +102,7 @@ export const groups = [
       const group = ctx.section('groups').get(params.id)
       const usage = usageOf(group, ctx.section('users').list(), ctx.section('roles').list())
       if (usage.length > 0) {
-        const message = `The ${nameRecord('groups', group)} has members or roles, which come first: ${nameUsers(usage)}`
+        const message = `The ${nameRecord('groups', group)} still has members or roles; remove these first: ${nameUsers(usage)}`
         throw new ApiError('IN_USE', message, { data: { usage } })
       }
       ctx.section('groups').remove(params.id)

@@ -24,7 +24,9 @@ const { id, name, description, services, owner } = HealthCheck.properties
 const SERVED = { id, name, description, services, owner }
 const Listed = closed({
   ...SERVED,
-  builtin: Type.Boolean({ description: 'Part of Fulcrum: can be used and read, but neither changed nor deleted.' }),
+  builtin: Type.Boolean({
+    description: 'Whether the check is part of Fulcrum: it can be used and read, but not changed or deleted.',
+  }),
 })
 const Shown = closed({ ...HealthCheck.properties, builtin: Listed.properties.builtin })
 
@@ -33,7 +35,7 @@ const ParameterName = Type.String({ description: 'Becomes the flag --name=value:
 
 const parameters = Type.Array(closed({ ...SentDeclaration.properties, name: ParameterName }), {
   maxItems: PARAMETERS_MAX,
-  description: 'What it accepts.',
+  description: 'Parameters of the script.',
 })
 const Body = closed({
   name,
@@ -42,29 +44,29 @@ const Body = closed({
   script: Type.String({
     minLength: 1,
     description:
-      'Text of the program, beginning with #!, up to 256 KiB; or the name of a file in the folder scripts of the state folder, whose text is stored. It is called VIP VPORT RIP RPORT --name=value…; exit status 0 means up.',
+      'Text of the program, beginning with #!, up to 256 KiB; or the name of a file in the folder scripts of the state folder, whose text is stored. It is called with VIP VPORT RIP RPORT --name=value…; exit status 0 means up.',
   }),
   services,
   parameters: Type.Optional(
     Type.Union([parameters, Type.Null()], {
       description:
-        'What it accepts. Omitted on create, or null: read from lines # @param {"name":…} among the first 64 of the script.',
+        'Parameters of the script. Omitted on create, or null: read from lines # @param {"name":…} among the first 64 lines of the script.',
     }),
   ),
 })
 type Sent = Static<typeof Body>
 
 const Tested = Type.Object({
-  exitCode: Type.Integer({ description: 'Exit status of the script; 137 when it was killed for taking too long.' }),
-  durationMs: Type.Integer({ minimum: 0, description: 'How long it took. Milliseconds.' }),
-  output: Type.String({ description: 'What it printed, up to 16 KiB, without control characters.' }),
-  up: Type.Boolean({ description: 'What a balancer would take from it: whether the exit status is 0.' }),
+  exitCode: Type.Integer({ description: 'Exit status of the script; 137 if it was killed because of the time limit.' }),
+  durationMs: Type.Integer({ minimum: 0, description: 'Duration in milliseconds.' }),
+  output: Type.String({ description: 'Output of the script, up to 16 KiB, without control characters.' }),
+  up: Type.Boolean({ description: 'Whether the real server counts as up: the exit status is 0.' }),
 })
 
 function refuseBuiltIn(checkId: string): void {
   const check = builtInCheck(checkId)
   if (check === undefined) return
-  throw new ApiError('IN_USE', `The health check ${check.name} is built in: make one of your own from its script`, {
+  throw new ApiError('IN_USE', `The health check ${check.name} is built in: create your own from its script`, {
     data: { usage: [{ resource: 'healthChecks', id: checkId, name: check.name, field: 'builtin' }] },
   })
 }
@@ -130,7 +132,7 @@ function valuesProblems(check: HealthCheck, values: Readonly<Record<string, stri
     ({ name: declaredName, type }) => type === 'secret' && Object.hasOwn(values, declaredName),
   )
   if (secret !== undefined)
-    return [problemIn(`parameters.${secret.name}`, 'is a secret: orders of certificates hold it')]
+    return [problemIn(`parameters.${secret.name}`, 'is a secret: certificate orders contain it')]
   return valueProblems(check, values).map((problem) => problemIn(`parameters.${problem.name}`, problem.message))
 }
 

@@ -5,17 +5,17 @@ import { Ip } from '../model/fields.ts'
 const text = (description: string) => Type.String({ description })
 
 const Interface = Type.Object({
-  id: text('Survives reboots and, for a card, another name.'),
+  id: text('Id of the interface; survives reboots and, for a network card, a new name.'),
   name: text('Name in the kernel, such as eth0.'),
   mac: text('Hardware address.'),
-  mtu: Type.Integer({ description: 'Largest packet, bytes.' }),
-  state: Type.Enum(['up', 'down', 'unknown'], { description: 'What the kernel says of the link.' }),
+  mtu: Type.Integer({ description: 'Largest packet in bytes (MTU).' }),
+  state: Type.Enum(['up', 'down', 'unknown'], { description: 'State of the link, from the kernel.' }),
   addresses: Type.Array(
     Type.Object({
       ip: Ip,
       prefix: Type.Integer({ description: 'Prefix length, 0 to 128.' }),
     }),
-    { description: 'Current addresses, whatever added them; without link-local ones.' },
+    { description: 'Current addresses, of any origin; without link-local ones.' },
   ),
 })
 

@@ -15,7 +15,7 @@ const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval,
 const SentInterface = closed({
   ...AssignedInterface.properties,
   interfaceId: Type.Union([AssignedInterface.properties.interfaceId, Named], {
-    description: 'Interface of that node, by id or name, see GET /{applianceId}/interfaces.',
+    description: 'Interface of the node, by id or name, see GET /{applianceId}/interfaces.',
   }),
 })
 const Body = closed({
@@ -33,7 +33,7 @@ const Body = closed({
     Type.Array(SentInterface, {
       maxItems: 64,
       description:
-        'The interface (id or name) on each node that carries the addresses. Omitted on create: the one that already has an address of the subnet; on change: as stored.',
+        'Interface (id or name) on each node that carries the addresses. Omitted on create: the one that already has an address of the subnet; on change: unchanged.',
     }),
   ),
 })
@@ -60,11 +60,11 @@ async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
     const about = (field: string, message: string) =>
       problems.push(problemIn(`assignedInterfaces.${index}.${field}`, message))
     if (!found.has(nodeId)) about('nodeId', `there is no node ${nodeId}`)
-    else if (sent.findIndex((other) => other.nodeId === nodeId) < index) about('nodeId', 'has an interface already')
+    else if (sent.findIndex((other) => other.nodeId === nodeId) < index) about('nodeId', 'already has an interface')
     const there = found.get(nodeId)
     if (there === undefined) away.push(nodeId)
     const id = interfaceIdOf(interfaceId, there)
-    const why = there === undefined ? 'that node is away: send the id of its' : 'there is on that node no'
+    const why = there === undefined ? 'the node is unreachable: send the id of its' : 'the node does not have an'
     if (found.has(nodeId) && id === undefined) about('interfaceId', `${why} interface ${textOf(interfaceId)}`)
     return { nodeId, interfaceId: id ?? '' }
   })
@@ -103,8 +103,8 @@ async function groupFrom(
 /** Names the nodes whose interfaces could not be checked. */
 function storedGroup(id: string, away: readonly string[]): { id: string } | Reply<{ id: string }> {
   if (away.length === 0) return { id }
-  const whose = away.map((nodeId) => `node ${nodeId} is away`).join(', ')
-  return Reply.with({ id }, { message: `IP group stored; ${whose}: the apply looks whether its interface is there` })
+  const whose = away.map((nodeId) => `node ${nodeId} is unreachable`).join(', ')
+  return Reply.with({ id }, { message: `IP group stored; ${whose}: the apply checks whether its interface exists` })
 }
 
 export const ipGroups = [

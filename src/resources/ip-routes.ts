@@ -20,7 +20,7 @@ const Body = closed({
   viaIp: Type.Optional(viaIp),
   interface: Type.Optional(
     Type.Union([Type.String({ maxLength: 64 }), Named], {
-      description: 'Interface, by id or name; empty lets the next hop decide.',
+      description: 'Interface, by id or name; if empty, the interface follows from the next hop.',
     }),
   ),
   metric: Type.Optional(metric),
@@ -51,7 +51,9 @@ async function routeFrom(
   // If the node is away, the apply checks the id of its interface.
   const interfaceId = wanted === '' ? '' : interfaceIdOf(sent ?? '', found)
   const unknown =
-    found === undefined ? `${wanted}: that node is away, send the id` : `is no interface of that node: ${wanted}`
+    found === undefined
+      ? `${wanted}: the node is unreachable, send the id`
+      : `is not an interface of that node: ${wanted}`
   const link = sent === undefined ? {} : { interface: interfaceId ?? wanted }
   const route = { ...EMPTY, ...stored, ...fields, ...link }
   refuseFields([...routeProblems(route), ...(interfaceId === undefined ? [problemIn('interface', unknown)] : [])])

@@ -18,7 +18,7 @@ export const jobs = [
     query: closed({ node: nodeParameter }),
     data: Type.Array(
       Type.Object({
-        nodeId: Type.Optional(Type.String({ description: 'Node that it is of; with node=all.' })),
+        nodeId: Type.Optional(Type.String({ description: 'Node of the job; with node=all.' })),
         ...Job.properties,
       }),
     ),
@@ -45,7 +45,7 @@ export const jobs = [
     extension: true,
     refuses: ['NOT_SUPPORTED'],
     summary: 'Cancel a job, where that is safe',
-    message: 'Job {id} is asked to end',
+    message: 'Job {id} is being cancelled',
     ofNodes: 'one',
     query: closed({ node: oneNodeParameter }),
     handle: (ctx, { params }) => ctx.jobs.cancel(params.id),

@@ -60,7 +60,7 @@ async function refuseUnsupported({ http3 = false }: { readonly http3?: boolean |
   if (http3 !== true || (haproxy?.hasQuic === true && Number.parseFloat(haproxy.version) >= QUIC_SINCE)) return
   const found =
     haproxy === undefined ? 'none is installed' : `this is ${haproxy.version}${haproxy.hasQuic ? '' : ' without'}`
-  const message = `http3 takes HAProxy ${QUIC_SINCE} or later that is built with QUIC, and ${found}`
+  const message = `http3 needs HAProxy ${QUIC_SINCE} or later, built with QUIC, but ${found}`
   throw new ApiError('NOT_SUPPORTED', message, { errors: [{ field: 'http3', code: 'NOT_SUPPORTED', message }] })
 }
 

@@ -13,19 +13,19 @@ const UserRead = Type.Object({
   email: Email,
   firstName: PersonName,
   lastName: PersonName,
-  disabled: Type.Boolean({ description: 'Cannot log in.' }),
+  disabled: Type.Boolean({ description: 'Whether the user cannot log in.' }),
   groups: Ids('groups', 'Groups the user belongs to.'),
   roles: Ids('roles', 'Roles the user holds directly.'),
 })
 
 const Password = Type.String({
   maxLength: 4096,
-  description: 'New password; 8 to 1024 characters, not one that everybody tries first, nor the name of its owner.',
+  description: 'New password; 8 to 1024 characters, and neither a common password nor the name of the user.',
 })
 
 /** The specification has a string in requests and a boolean in answers; both are accepted. */
 const Disabled = Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0', ''])], {
-  description: 'Whether the user may not log in: a boolean, or one of "true", "false", "1", "0", "" (false).',
+  description: 'Whether the user cannot log in: a boolean, or one of "true", "false", "1", "0", "" (false).',
 })
 
 const names = {
@@ -49,8 +49,8 @@ const UserUpdate = closed({
   ...names,
   password: Type.Optional(Password),
   disabled: Type.Optional(Disabled),
-  groups: Type.Optional(Ids('groups', 'Groups; replaces the list.')),
-  roles: Type.Optional(Ids('roles', 'Roles; replaces the list.')),
+  groups: Type.Optional(Ids('groups', 'Groups of the user; replaces the list.')),
+  roles: Type.Optional(Ids('roles', 'Roles of the user; replaces the list.')),
 })
 
 const isDisabled = (value: boolean | string) => value === true || value === 'true' || value === '1'

@@ -6,12 +6,13 @@ import { closed } from '../model/fields.ts'
 const PATH = '/{applianceId}/lvmsnapshots'
 
 const Snapshot = Type.Object({
-  created: Type.String({ description: 'YYYY-MM-DD HH:MM:SS +0000; empty when there is none.' }),
+  created: Type.String({ description: 'YYYY-MM-DD HH:MM:SS +0000; empty if there is none.' }),
   status: Type.Enum(['none', 'creating', 'available', 'merging', 'invalid'], {
-    description: 'merging: it is restored with the next start of the machine; invalid: it was full and is of no use.',
+    description:
+      'merging: it is restored at the next start of the machine; invalid: it is full and can no longer be used.',
   }),
-  size: Type.String({ description: 'Such as 600.00 MiB; empty when there is none.' }),
-  used: Type.String({ description: 'Such as 12.34%; empty if there is none, or while it is unknown.' }),
+  size: Type.String({ description: 'Size, such as 600.00 MiB; empty if there is none.' }),
+  used: Type.String({ description: 'Used part, such as 12.34%; empty if there is none, or while it is unknown.' }),
 })
 
 const RECORDED = 'Recorded only: the trial profile changes no volumes of this machine'
@@ -37,9 +38,9 @@ export const lvmSnapshots = [
     status: 202,
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
-    summary: 'Make a snapshot of the root file system',
-    about: 'It needs LVM and room in the volume group; the job tells how far it is',
-    message: 'The snapshot is being made',
+    summary: 'Create a snapshot of the root file system',
+    about: 'Needs LVM and free space in the volume group; the job shows the progress',
+    message: 'The snapshot is being created',
     handle: async (ctx) => begun(await ctx.snapshots.create(ctx.actor.email), undefined, RECORDED),
   }),
   endpoint({
@@ -55,7 +56,10 @@ export const lvmSnapshots = [
     message: 'The snapshot is being restored',
     body: closed({
       reboot: Type.Optional(
-        Type.Boolean({ default: true, description: 'Restart now; false leaves that to you. Default true.' }),
+        Type.Boolean({
+          default: true,
+          description: 'Whether the machine restarts immediately; false leaves that to you. Default true.',
+        }),
       ),
     }),
     data: NoData,
@@ -72,7 +76,7 @@ export const lvmSnapshots = [
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS'],
     summary: 'Delete the snapshot',
-    about: 'The root file system stays as it is, and there is no way back any more',
+    about: 'The root file system stays as it is, and can no longer be restored',
     message: 'The snapshot is being deleted',
     handle: async (ctx) => begun(await ctx.snapshots.remove(ctx.actor.email), undefined, RECORDED),
   }),

@@ -19,32 +19,37 @@ const withRight = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T
 
 const Apply = Type.Object({
   state: Type.Enum(['idle', 'applying', 'waiting'], { description: 'See GET /services/apply.' }),
-  revision: count('That runs.'),
-  by: Type.Union([Type.String(), Type.Null()], { description: 'The user who applied last; null if nobody has.' }),
+  revision: count('Running revision.'),
+  by: Type.Union([Type.String(), Type.Null()], {
+    description: 'E-mail of the user who applied last; null if nothing was ever applied.',
+  }),
   startedAt: MomentOrNull('ISO 8601.'),
   secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Seconds until it is reverted; null unless it waits.',
+    description: 'Seconds until the apply is reverted; null unless it waits.',
   }),
 })
 const Pending = Type.Object({
-  count: count('Pending changes.'),
-  mine: count('Of these, those that the caller has changed last.'),
-  changedAt: MomentOrNull('ISO 8601. When one of them was changed last; null when there is none.'),
-  warnings: Type.Array(Warning, { description: 'What should be known of them; the first 20.' }),
+  count: count('Number of pending changes.'),
+  mine: count('Number of those that the caller edited last.'),
+  changedAt: MomentOrNull('ISO 8601. Time of the last edit of any of them; null if there are none.'),
+  warnings: Type.Array(Warning, { description: 'Warnings about them; the first 20.' }),
 })
-const Jobs = Type.Object({ running: count('Under way.'), failed: count('Failed, of those that are kept.') })
+const Jobs = Type.Object({
+  running: count('Number of running jobs.'),
+  failed: count('Number of stored jobs that failed.'),
+})
 const Happened = Type.Object({
   id: count('Number of the event.'),
   at: Moment('ISO 8601.'),
-  kind: Type.Enum([...EVENT_KINDS], { description: 'As GET /events has it.' }),
-  data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the event tells.' }),
+  kind: Type.Enum([...EVENT_KINDS], { description: 'Kind, as in GET /events.' }),
+  data: Type.Record(Type.String(), Type.Unknown(), { description: 'Fields of the event.' }),
 })
 const Revision = Type.Object({
   revision: count('Number.'),
   by: text('E-mail of the user who applied.'),
   at: Moment('ISO 8601.'),
-  comment: text('What was given with the apply.'),
-  count: count('Records it changed.'),
+  comment: text('Comment of the apply.'),
+  count: count('Number of changed records.'),
 })
 
 const Data = Type.Object({

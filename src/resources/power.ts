@@ -10,13 +10,13 @@ const Query = closed({
     Type.Integer({
       minimum: 0,
       maximum: 300,
-      description: `Seconds that connections have to end, 0 to 300; ${DRAIN_S} unless told (extension).`,
+      description: `Seconds that connections have to end, 0 to 300; default ${DRAIN_S} (extension).`,
     }),
   ),
   force: Type.Optional(
     Type.Enum(['true', 'false'], {
       description:
-        'Also while packages are being changed, which goes on after the next start, and where the other nodes could not go on without this one (extension).',
+        'Proceed even while packages are being changed, which continues after the next start, and even if the other nodes cannot work without this one (extension).',
     }),
   ),
 })
@@ -36,7 +36,7 @@ export const power = CHANGES.map(({ change, summary, message }) =>
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS', 'IN_USE'],
     summary: `${summary} after giving its connections time to end`,
-    about: 'New clients are turned away first, and connections have the time given by drain',
+    about: 'New clients are refused first, and open connections have the time given by drain',
     message,
     query: Query,
     data: NoData,

@@ -11,7 +11,7 @@ import { mergedConfig, NO_RADIUS, SENT_CONFIG, SentConfig, sentProblems } from '
 const { id: _, ...properties } = RadiusConfig.properties
 const { sharedSecret: __, ...CLEARED } = NO_RADIUS
 
-const Masked = Type.Enum(['', MASK], { description: '** when a secret is stored, empty when none is.' })
+const Masked = Type.Enum(['', MASK], { description: '** if a secret is stored, otherwise empty.' })
 const masked = (secret: string) => (secret === '' ? ('' as const) : MASK)
 
 const Shown = closed({
@@ -22,28 +22,28 @@ const Shown = closed({
 
 const TestBody = closed({
   ...SENT_CONFIG,
-  username: Type.String({ minLength: 1, maxLength: 253, description: 'Name to try.' }),
-  password: Type.String({ minLength: 1, maxLength: 1024, description: 'Password of this user. Never kept.' }),
+  username: Type.String({ minLength: 1, maxLength: 253, description: 'User name for the test.' }),
+  password: Type.String({ minLength: 1, maxLength: 1024, description: 'Password of the user. Never stored.' }),
 })
 
 const Tested = Type.Object({
   stage: Type.Enum(['resolve', 'connect', 'authenticate', 'authorize'], {
-    description: 'The last one that was tried.',
+    description: 'Last stage that was reached.',
   }),
-  ok: Type.Boolean({ description: 'Whether this user would be logged in.' }),
-  message: Type.String({ description: 'What happened.' }),
-  values: Type.Array(Type.String(), { description: 'What the answer holds in the group attribute.' }),
-  groups: Type.Array(Type.String(), { description: 'Ids of the groups that this gives.' }),
+  ok: Type.Boolean({ description: 'Whether the user could log in.' }),
+  message: Type.String({ description: 'Result of the test.' }),
+  values: Type.Array(Type.String(), { description: 'Values of the group attribute in the answer.' }),
+  groups: Type.Array(Type.String(), { description: 'Ids of the groups that follow from them.' }),
   attempts: Type.Array(
     Type.Object({
-      host: Type.String({ description: 'As configured.' }),
+      host: Type.String({ description: 'Host as configured.' }),
       port: Type.Integer({ description: 'UDP port.' }),
       address: Type.String({ description: 'IP address; empty for a name that could not be resolved.' }),
       outcome: Type.String({
         description: 'unresolved, silent, unreachable, forged, unprotected, refused or accepted.',
       }),
     }),
-    { description: 'The servers that were asked, in order.' },
+    { description: 'Servers that were asked, in order.' },
   ),
 })
 

@@ -5,7 +5,7 @@ import { RadiusUser } from '../model/sign-in.ts'
 
 const disabled = Type.Boolean({
   description:
-    'Cannot log in, under no domain before the name and no realm behind it: a server may take one account under several names.',
+    'Whether the user cannot log in, with any domain before the name or realm after it, because a server may know one account under several names.',
 })
 
 export const radiusUsers = [

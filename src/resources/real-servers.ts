@@ -32,7 +32,7 @@ const Wait = Type.Refine(
   Type.String({
     maxLength: 16,
     description:
-      'How long its connections may take to end after the apply, such as 90, 90s or 5m: 1 second to 31 days. The answer is 202 and names the job that waits.',
+      'How long connections may take to end after the apply, such as 90, 90s or 5m: 1 second to 31 days. The answer is 202 and names the waiting job.',
   }),
   (text) => (secondsOf(text) ?? 0) >= 1 && (secondsOf(text) ?? 0) <= WAIT_MAX_S,
   () => 'must be a duration from 1s to 31d, such as 90s or 5m',
@@ -43,7 +43,9 @@ const DrainQuery = closed({
   wait: Type.Optional(Wait),
   // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
   then: Type.Optional(
-    Type.Enum(['halt'], { description: 'With wait: takes it out when its connections have ended, or the time has.' }),
+    Type.Enum(['halt'], {
+      description: 'With wait: halts the real server when its connections have ended, or the time is over.',
+    }),
   ),
 })
 
@@ -83,8 +85,8 @@ const drain = endpoint({
 })
 
 const MOVES = [
-  { verb: 'halt', state: 'halted', says: 'is taken out of all backends' },
-  { verb: 'online', state: 'online', says: 'takes traffic again' },
+  { verb: 'halt', state: 'halted', says: 'is removed from all backends' },
+  { verb: 'online', state: 'online', says: 'receives traffic again' },
 ] as const
 
 const moves = MOVES.map(({ verb, state, says }) =>

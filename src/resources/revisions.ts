@@ -5,23 +5,23 @@ import { closed, Moment } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-  description: 'The record, or for an update its changed fields; null when there was none. Secrets read `**`.',
+  description: 'The record, or for an update its changed fields; null if there was none. Secrets read `**`.',
 })
 
 const RevisionEntry = Type.Object({
-  revision: Type.Integer({ description: 'Number; rises by one with each apply.' }),
-  applyId: text('Id of the apply that made it.'),
+  revision: Type.Integer({ description: 'Number of the revision; rises by one with each apply.' }),
+  applyId: text('Id of the apply that created the revision.'),
   by: text('E-mail of the user who applied, or fulcrum if an apply was reverted.'),
   at: Moment('ISO 8601.'),
-  comment: text('What was given with the apply.'),
-  count: Type.Integer({ description: 'Records it changed.' }),
+  comment: text('Comment of the apply.'),
+  count: Type.Integer({ description: 'Number of changed records.' }),
 })
 
 const Difference = Type.Object({
   op: Type.Enum(['create', 'update', 'delete'], { description: 'From the first revision to the second.' }),
   resource: text('Section of the configuration.'),
   resourceId: text('Record.'),
-  name: text('Its name.'),
+  name: text('Name of the record.'),
   before: Fields,
   after: Fields,
 })
@@ -37,9 +37,13 @@ export const revisions = [
     message: 'Revisions',
     query: closed({
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1000, description: 'At most so many, 1 to 1000; 100.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: 'Maximum number of revisions, 1 to 1000; default 100.',
+        }),
       ),
-      before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only those with a smaller number.' })),
+      before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only revisions with a smaller number.' })),
     }),
     data: Type.Array(RevisionEntry),
     handle: (ctx, { query }) => [...ctx.revisions.list(query.limit ?? 100, query.before)],

@@ -41,7 +41,7 @@ const fields = {
   endpoints: Type.Array(Type.Union([Id, Granted]), {
     maxItems: 10_000,
     description:
-      'Endpoint ids (see GET /rbac/endpoints), or objects with path and methods, and with where for some records only.',
+      'Endpoint ids (see GET /rbac/endpoints), or objects with path and methods, and with where to restrict them to some records.',
   }),
 }
 
@@ -156,7 +156,7 @@ export const roles = [
         name: Type.String({ description: 'Resource and verb.' }),
         method: Type.String({ description: 'HTTP method.' }),
         path: Type.String({ description: 'Path relative to /api/v1.' }),
-        summary: Type.String({ description: 'What it does.' }),
+        summary: Type.String({ description: 'Summary of the endpoint.' }),
       }),
     ),
     handle: (ctx) => [...ctx.catalog.list()],
@@ -262,15 +262,15 @@ function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
 const NO_ENDPOINT: FieldError = {
   field: '',
   code: 'NOT_FOUND',
-  message: 'names no endpoint; see GET /rbac/endpoints',
+  message: 'is not an endpoint; see GET /rbac/endpoints',
 }
 
 /** Returns the problem, with its place within the entry. */
 function whereProblem(name: string, where: Where): FieldError | undefined {
   if (Object.keys(where).length === 0)
-    return { field: '.where', code: 'REQUIRED', message: 'says of no record: give owner, names or ids' }
+    return { field: '.where', code: 'REQUIRED', message: 'restricts nothing: give owner, names or ids' }
   if (confinable(name) !== undefined) return undefined
-  const message = `goes with endpoints that list, read or change single records with an owner; ${name} is none of them`
+  const message = `is only for endpoints that list, read or change single records with an owner, not for ${name}`
   return { field: '.where', code: 'NOT_ALLOWED', message }
 }
 

@@ -7,10 +7,10 @@ import { closed } from '../model/fields.ts'
 const text = (description: string) => Type.String({ description })
 
 const ServiceEntry = Type.Object({
-  name: text('Name for the paths of this API.'),
-  fullName: text('Name for people.'),
-  canReload: Type.Boolean({ description: 'Takes a new configuration without stopping.' }),
-  canUpdate: Type.Boolean({ description: 'Its package can be updated from here.' }),
+  name: text('Name in the paths of this API.'),
+  fullName: text('Display name.'),
+  canReload: Type.Boolean({ description: 'Whether the service can load a new configuration without a restart.' }),
+  canUpdate: Type.Boolean({ description: 'Whether the package of the service can be updated through this API.' }),
 })
 
 function operated(
@@ -25,7 +25,7 @@ function operated(
 const Force = closed({
   force: Type.Optional(
     Type.Enum(['true', 'false'], {
-      description: 'Also where the other nodes of the cluster could not go on without this one (extension).',
+      description: 'Proceed even if the other nodes of the cluster cannot work without this one (extension).',
     }),
   ),
 })
@@ -41,13 +41,13 @@ const VERBS = [
     verb: 'reload',
     summary: 'Reload a service',
     done: 'reloaded',
-    about: 'The program reads its files again and drops no connection; pending changes stay pending',
+    about: 'The program rereads its files without dropping connections; pending changes stay pending',
   },
   {
     verb: 'restart',
     summary: 'Restart a service',
     done: 'restarted',
-    about: 'The program ends and starts again, which ends its connections; pending changes stay pending',
+    about: 'The program stops and starts again, which ends its connections; pending changes stay pending',
   },
 ] as const
 
@@ -88,7 +88,7 @@ const operations = VERBS.flatMap(({ verb, summary, done, about }) => [
 ])
 
 const UPDATED =
-  'Installs the newest package of the program that the repositories have; longer work goes on as a job (202)'
+  'Installs the newest package of the program from the repositories; longer updates continue as a job (202)'
 
 const updates = [
   endpoint({

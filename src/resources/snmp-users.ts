@@ -18,9 +18,11 @@ const Shown = closed({
   writeAccess,
   authAlgorithm,
   privacyAlgorithm,
-  complete: Type.Boolean({ description: 'Whether the agent knows the user; one that lacks a passphrase it does not.' }),
+  complete: Type.Boolean({
+    description: 'Whether the agent knows the user; it does not know users without both passphrases.',
+  }),
   missing: Type.Array(Type.String({ description: 'Field of PUT /snmp/users/{id}.' }), {
-    description: 'What a user lacks who is not complete.',
+    description: 'Missing fields of an incomplete user.',
   }),
 })
 
@@ -37,14 +39,16 @@ const passphrase = (what: string) =>
         Type.Null(),
       ],
       {
-        description: `Passphrase of ${what}, 8 to 255 characters. Kept only as a key for this agent, and never answered. Without it, or with null, the user is incomplete, and the agent does not know it.`,
+        description: `Passphrase for ${what}, 8 to 255 characters. Stored only as a key for this agent, and never returned. If omitted or null, the user is incomplete, and the agent does not know it.`,
       },
     ),
   )
 
 const Body = closed({
   username: Type.Optional(
-    Type.Union([username, Type.Null()], { description: 'Security name, 1 to 32 characters; null makes one up.' }),
+    Type.Union([username, Type.Null()], {
+      description: 'Security name, 1 to 32 characters; null: a name is generated.',
+    }),
   ),
   writeAccess: Type.Optional(writeAccess),
   authAlgorithm: Type.Optional(authAlgorithm),
@@ -81,11 +85,11 @@ function updateProblems(sent: Sent, stored: Fields): readonly FieldProblem[] {
   const newPrivacy = sent.privacyAlgorithm !== undefined && sent.privacyAlgorithm !== stored.privacyAlgorithm
   const problems: FieldProblem[] = []
   if (newAuth && stored.authKey !== '' && sent.authPassphrase === undefined) {
-    problems.push(required('authPassphrase', ' with another authAlgorithm: its key is made anew'))
+    problems.push(required('authPassphrase', ' with a different authAlgorithm: the key must be derived again'))
   }
   if ((newAuth || newPrivacy) && stored.privacyKey !== '' && sent.privacyPassphrase === undefined) {
-    const of = newAuth ? 'authAlgorithm, which makes the key of privacy as well' : 'privacyAlgorithm'
-    problems.push(required('privacyPassphrase', ` with another ${of}`))
+    const of = newAuth ? 'authAlgorithm, which also derives the privacy key' : 'privacyAlgorithm'
+    problems.push(required('privacyPassphrase', ` with a different ${of}`))
   }
   return problems
 }
@@ -148,7 +152,7 @@ function said(user: Fields, created?: string) {
   const missing = missingOf(user)
   const made = created === undefined ? {} : { created }
   if (missing.length === 0) return Reply.with(undefined, made)
-  const message = `SNMP user ${user.username} stored; the agent knows it when it has ${missing.join(' and ')}`
+  const message = `SNMP user ${user.username} stored; the agent does not know it without ${missing.join(' and ')}`
   return Reply.with(undefined, { ...made, message })
 }
 

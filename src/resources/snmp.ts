@@ -18,7 +18,7 @@ const Body = closed({
     Type.String({
       maxLength: 64,
       description:
-        'Id of the static or floating IP that the agent listens on. Empty only while both versions are off: then the machine is left as it was found.',
+        'Id of the static or floating IP that the agent listens on. May be empty only while both versions are off: then the machine stays as it was found.',
     }),
     'staticIps',
     'floatingIps',
@@ -36,7 +36,7 @@ const { id: _, engineId: __, serviceIpId: ___, ...CLEARED } = SNMP_OFF
 const Shown = closed({
   enabledV2,
   enabledV3,
-  community: Type.String({ description: 'Community of version 2c; ** for who may not change it.' }),
+  community: Type.String({ description: 'Community for version 2c; ** for callers who may not change it.' }),
   location,
   contact,
   serviceIpId,
@@ -62,10 +62,10 @@ function wholeProblems(sent: Sent, stored: Settings, wanted: Settings): FieldPro
   if (sent.community === MASK && stored.community === '') {
     problems.push(unstored('community'))
   } else if (wanted.enabledV2 && wanted.community === '') {
-    problems.push(problemIn('community', 'is required while version 2c is on'))
+    problems.push(problemIn('community', 'is required while version 2c is enabled'))
   }
   if (wanted.serviceIpId === '' && isOn) {
-    problems.push(problemIn('serviceIpId', 'is required while the agent is on'))
+    problems.push(problemIn('serviceIpId', 'is required while the agent is enabled'))
   }
   return problems
 }

@@ -17,7 +17,7 @@ const Body = closed({
   externalPingCheck: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the address is refused when another machine has it, and its gateway pinged afterwards. Default true.',
+        'Whether the address is refused if another machine has it, and the gateway is pinged afterwards. Default true.',
     }),
   ),
 })
@@ -40,15 +40,15 @@ function fieldsFrom(body: Static<typeof Body>, groups: SectionReader<'ipGroups'>
 }
 
 const Ping = Type.Object({
-  ok: Type.Boolean({ description: 'Whether anything was answered.' }),
+  ok: Type.Boolean({ description: 'Whether any request was answered.' }),
   from: Ip,
   to: Ip,
-  sent: Type.Integer({ description: 'Echo requests sent.' }),
-  received: Type.Integer({ description: 'Echo requests answered.' }),
+  sent: Type.Integer({ description: 'Number of echo requests sent.' }),
+  received: Type.Integer({ description: 'Number of echo requests answered.' }),
   roundTripMs: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Average time to the answer, milliseconds; null without an answer.',
+    description: 'Average round-trip time in milliseconds; null without an answer.',
   }),
-  reason: Type.Union([Type.String(), Type.Null()], { description: 'Why nothing was answered; null when it was.' }),
+  reason: Type.Union([Type.String(), Type.Null()], { description: 'Why there was no answer; null if there was one.' }),
 })
 
 /** Returns the address to ping: the given one, or the gateway of the group. */
@@ -56,8 +56,8 @@ function targetOf(address: StaticIp, to: string | undefined, groups: SectionRead
   const gateway = groups.find(address.groupId)?.gateway ?? ''
   const target = to ?? gateway
   const refuse = (message: string) => refuseFields([problemIn('to', message)])
-  if (target === '') refuse('is needed: the IP group has no gateway')
-  if (familyOf(target) !== familyOf(address.ip)) refuse(`must be of the family of ${address.ip}`)
+  if (target === '') refuse('is required: the IP group has no gateway')
+  if (familyOf(target) !== familyOf(address.ip)) refuse(`must have the same address family as ${address.ip}`)
   return target
 }
 

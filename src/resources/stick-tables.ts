@@ -9,18 +9,20 @@ const StickTable = closed({
   id: Type.String({ description: 'Id of the Layer 4 frontend.' }),
   elements: Type.Array(
     closed({
-      key: Type.String({ description: 'Names the entry: the client’s address.' }),
-      mark: Type.Integer({ description: 'Firewall mark by which the kernel finds the service.' }),
-      expires: Type.String({ description: 'When it ends unless the client comes again, such as 1h 2m 3s.' }),
+      key: Type.String({ description: 'Key of the entry: the client’s address.' }),
+      mark: Type.Integer({ description: 'Firewall mark that identifies the service in the kernel.' }),
+      expires: Type.String({
+        description: 'Time until the entry expires unless the client comes back, such as 1h 2m 3s.',
+      }),
       clientIp: Type.String({
-        description: 'Address of the client, or of its network where a mask counts several as one.',
+        description: 'Address of the client, or of its network if a mask groups clients.',
       }),
       serviceIp: Type.String({ description: 'Address of the frontend.' }),
       servicePort: Type.Integer({
-        description: 'Port of the frontend, the first of several: the entry counts for all.',
+        description: 'Port of the frontend; with several ports, the first: the entry applies to all.',
       }),
     }),
-    { description: 'One entry for each client that stays with a real server; none without persistence.' },
+    { description: 'One entry per client that persists on a real server; none without persistence.' },
   ),
 })
 
@@ -28,11 +30,11 @@ const cleared = (id: string, { isDryRun, left }: { readonly isDryRun: boolean; r
   const nothing: never[] = []
   const beside = { uid: id }
   if (isDryRun) {
-    const message = 'Recorded only: the trial profile changes nothing of this machine'
+    const message = 'Recorded only: the trial profile changes nothing on this machine'
     return Reply.with(nothing, { beside, message, headers: { 'X-Dry-Run': 'true' } })
   }
   if (left === 0) return Reply.with(nothing, { beside })
-  const message = `The stick table is cleared but for ${left} clients that were cleared several times: try again later`
+  const message = `The stick table is cleared except for ${left} clients that were cleared several times: try again later`
   return Reply.with(nothing, { beside, message })
 }
 
@@ -58,7 +60,7 @@ export const stickTables = [
     staged: true,
     refuses: ['NOT_SUPPORTED', 'IN_USE', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: 'Clear the persistence of all clients of a Layer 4 frontend: their next connections are balanced anew',
-    message: 'The stick table is cleared; open connections go on',
+    message: 'The stick table is cleared; open connections continue',
     data: NoData,
     beside: Uid,
     handle: async (ctx, { params: { id } }) => cleared(id, await ctx.stickTables.clear(id, undefined)),
@@ -71,7 +73,7 @@ export const stickTables = [
     staged: true,
     refuses: ['NOT_SUPPORTED', 'IN_USE', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: 'Clear the persistence of one client of a Layer 4 frontend: its next connection is balanced anew',
-    message: 'The entry {key} is cleared; open connections go on',
+    message: 'The entry {key} is cleared; open connections continue',
     data: NoData,
     beside: Uid,
     handle: async (ctx, { params: { id, key } }) => cleared(id, await ctx.stickTables.clear(id, key)),

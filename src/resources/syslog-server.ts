@@ -27,7 +27,7 @@ function problems({ host = '', caCertificate = '' }: Partial<Omit<SyslogServer, 
 function wholeProblems({ transport, caCertificate, certificateId }: Omit<SyslogServer, 'id'>): FieldProblem[] {
   if (transport === 'tls') return []
   return Object.entries({ caCertificate, certificateId }).flatMap(([field, value]) =>
-    value === '' ? [] : [problemIn(field, 'needs transport tls: nothing is checked or shown without it')],
+    value === '' ? [] : [problemIn(field, 'needs transport tls: no certificate is used without it')],
   )
 }
 
@@ -67,7 +67,7 @@ export const syslogServer = [
         servers.put(server)
       } else {
         const isLost = stored === undefined && !isDeepStrictEqual(shown(server), NO_SYSLOG_SERVER)
-        refuseFields(isLost ? [problemIn('host', 'is needed: without a server there is nothing to keep')] : [])
+        refuseFields(isLost ? [problemIn('host', 'is required: without a server there are no settings to store')] : [])
         if (stored !== undefined) servers.remove(SHARED)
       }
     },

@@ -16,36 +16,36 @@ const orNull = <T extends typeof username | typeof bypass>(schema: T, descriptio
 const AddressValue = Type.Union(
   [Type.String({ maxLength: 253, description: 'IP address or host name.' }), Type.Null()],
   {
-    description: 'IP address or host name; null when there is none.',
+    description: 'IP address or host name; null if there is none.',
   },
 )
-const AddressPort = Type.Union([Port, Type.Null()], { description: 'TCP port, 1 to 65535; null when there is none.' })
+const AddressPort = Type.Union([Port, Type.Null()], { description: 'TCP port, 1 to 65535; null if there is none.' })
 
 const Body = closed({
   enable,
   address: Type.Optional(
     Type.Union([closed({ value: Type.Optional(AddressValue), port: Type.Optional(AddressPort) }), Type.Null()], {
       description:
-        'Where the proxy listens. Omitted keeps the stored address; null clears it. Both parts, or null in both.',
+        'Address of the proxy. Omitted keeps the stored address; null clears it. Give both parts, or null for both.',
     }),
   ),
-  username: orNull(username, 'User at the proxy. Omitted keeps the stored one; empty or null clears it.'),
+  username: orNull(username, 'User name at the proxy. Omitted keeps the stored one; empty or null clears it.'),
   password: orNull(
     password,
-    'Password at the proxy. Omitted or ** keeps the stored one; empty or null clears it. Never answered.',
+    'Password at the proxy. Omitted or ** keeps the stored one; empty or null clears it. Never returned.',
   ),
   bypass: orNull(
     bypass,
-    'What is fetched without the proxy: host names, domains (which match their subdomains), .suffixes, IP addresses, CIDR ranges. Omitted keeps the stored list; null clears it.',
+    'Destinations that bypass the proxy: host names, domains (which match their subdomains), .suffixes, IP addresses, CIDR ranges. Omitted keeps the stored list; null clears it.',
   ),
 })
 type Sent = Static<typeof Body>
 
 const Shown = closed({
   enable,
-  address: closed({ value: AddressValue, port: AddressPort }, 'Where the proxy listens.'),
+  address: closed({ value: AddressValue, port: AddressPort }, 'Address of the proxy.'),
   username,
-  password: Type.Enum(['', MASK], { description: '** when a password is stored, empty when none is.' }),
+  password: Type.Enum(['', MASK], { description: '** if a password is stored, otherwise empty.' }),
   bypass,
 })
 

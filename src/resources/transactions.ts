@@ -5,14 +5,15 @@ import { Moment, newIdOf } from '../model/fields.ts'
 const text = (description: string) => Type.String({ description })
 
 const Transaction = Type.Object({
-  id: newIdOf('Id, for the header X-Transaction-Id of the requests that belong to it.'),
-  owner: text('E-mail of who opened it; nobody else can use or commit it.'),
-  openedAt: Moment('When, ISO 8601.'),
-  expiresAt: Moment('When it is rolled back unless it is used before, ISO 8601: 15 minutes after its last use.'),
-  nodeId: text('Node that has opened it and holds what is edited in it; the others send it what belongs to it.'),
+  id: newIdOf('Id, for the header X-Transaction-Id of requests in the transaction.'),
+  owner: text('E-mail of the user who opened the transaction; nobody else can use or commit it.'),
+  openedAt: Moment('Time of opening, ISO 8601.'),
+  expiresAt: Moment('When the transaction is rolled back if it is not used, ISO 8601: 15 minutes after its last use.'),
+  nodeId: text('Node that opened the transaction and holds its edits; other nodes forward its requests.'),
   count: Type.Optional(
     Type.Integer({
-      description: 'Records edited in it; absent where its node is not reached. Then it ends by itself.',
+      description:
+        'Number of records edited in the transaction; absent if its node is unreachable: the transaction then ends by itself.',
     }),
   ),
 })

@@ -12,41 +12,41 @@ const text = (description: string) => Type.String({ description })
 
 const MajorVersion = Type.Object({
   versionNumber: text('Version of this software.'),
-  osRelease: text('Release of the operating system that comes with it.'),
-  changelogURL: text('What is new.'),
-  osUpdate: Type.Boolean({ description: 'Whether the operating system changes with it.' }),
+  osRelease: text('Release of the operating system in that version.'),
+  changelogURL: text('Release notes.'),
+  osUpdate: Type.Boolean({ description: 'Whether the upgrade changes the operating system.' }),
 })
 
 const packageFields = {
   name: text('Name of the package.'),
-  summary: text('One line about it.'),
-  description: text('More about it; empty when the repository has nothing.'),
-  url: text('Its home page; empty when it has none.'),
+  summary: text('Short description, one line.'),
+  description: text('Long description; empty if the repository has none.'),
+  url: text('Home page; empty if there is none.'),
   license: text('Licence; empty, because Debian has no such field.'),
   architecture: text('Architecture, or all.'),
   repository: text('Label and version of its repository, such as Debian-Security:12.'),
   release: text('Suite of its repository, such as stable-security.'),
-  currentVersion: text('Version that is installed; empty when none is.'),
-  security: Type.Boolean({ description: 'Whether it comes from a security repository (extension).' }),
+  currentVersion: text('Installed version; empty if none is.'),
+  security: Type.Boolean({ description: 'Whether the package comes from a security repository (extension).' }),
 }
 const PendingPackage = Type.Object(packageFields)
 const ForcedPackage = Type.Object({
   ...packageFields,
-  pendingVersion: text('Version that an update installs.'),
+  pendingVersion: text('Version that an update would install.'),
 })
 
 const restartRequired = Type.Boolean({
-  description: 'Whether a part that was updated counts after a restart only: a kernel, or libraries of this daemon.',
+  description: 'Whether an update takes effect only after a restart: of a kernel, or of libraries of this daemon.',
 })
 const Status = Type.Object({
   restartRequired,
   majorVersion: Type.Array(MajorVersion, { description: 'Newer major versions, oldest first.' }),
-  details: Type.Array(PendingPackage, { description: 'Packages that an update would bring, by name.' }),
+  details: Type.Array(PendingPackage, { description: 'Packages that an update would install, by name.' }),
 })
 const ForcedStatusData = Type.Object({
   restartRequired,
   majorVersion: Type.Array(Type.String(), { description: 'Numbers of newer major versions, oldest first.' }),
-  details: Type.Array(ForcedPackage, { description: 'Packages that an update would bring, by name.' }),
+  details: Type.Array(ForcedPackage, { description: 'Packages that an update would install, by name.' }),
 })
 
 function about({ problem, details }: SoftwareStatus): string {
@@ -69,19 +69,19 @@ function forced(status: ForcedStatus) {
     details: status.details.map((shown) => ({ ...shown })),
   }
   if (!status.isDryRun) return Reply.with(data, { message: about(status) })
-  const message = `${about(status)}; the trial profile does not ask the repositories`
+  const message = `${about(status)}; the trial profile does not contact the repositories`
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
 }
 
 const Force = closed({
   force: Type.Optional(
     Type.Enum(['true', 'false'], {
-      description: 'Also where the other nodes of the cluster could not go on without this one (extension).',
+      description: 'Proceed even if the other nodes of the cluster cannot work without this one (extension).',
     }),
   ),
 })
 
-const RECORDED = 'Recorded only: the trial profile changes no packages of this machine'
+const RECORDED = 'Recorded only: the trial profile changes no packages on this machine'
 
 export const updates = [
   endpoint({
@@ -131,10 +131,10 @@ export const updates = [
       packages: Type.Object(
         {
           name: text('Name of the package.'),
-          version: text('Its version.'),
-          arch: text('Its architecture.'),
+          version: text('Version of the package.'),
+          arch: text('Architecture of the package.'),
         },
-        { description: 'What was uploaded.' },
+        { description: 'The uploaded package.' },
       ),
     }),
     handle: async (ctx, { body }) => {
@@ -152,8 +152,8 @@ export const updates = [
     managedOnly: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE'],
     summary: 'Install every pending update and the uploaded packages',
-    about: 'A job that outlives a restart of the daemon, which an update of Fulcrum itself brings',
-    message: 'The update has begun',
+    about: 'Starts a job that survives a restart of the daemon, which an update of Fulcrum itself causes',
+    message: 'The update has started',
     query: Force,
     data: NoData,
     handle: async (ctx, { query }) =>
@@ -168,9 +168,10 @@ export const updates = [
     status: 202,
     managedOnly: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE', 'NAME_NOT_UNIQUE'],
-    summary: 'Upgrade to another major version; with LVM, a snapshot of the root file system is made first',
-    about: 'A job that outlives a restart of the daemon; it installs what the repositories of that version have',
-    message: 'The change to the major version has begun',
+    summary: 'Upgrade to another major version; with LVM, a snapshot of the root file system is created first',
+    about:
+      'Starts a job that survives a restart of the daemon; it installs the packages of the repositories of that version',
+    message: 'The upgrade to the major version has started',
     query: Force,
     body: closed({ versionNumber: text('A version that the update status offers.') }),
     handle: async (ctx, { query, body }) => {

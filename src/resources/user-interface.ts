@@ -15,11 +15,11 @@ const SSH_PORT = 22
 
 const text = (description: string) => Type.String({ description })
 const ipId = refersTo(
-  text('Id of the static IP of this node that the API listens on; empty for every address.'),
+  text('Id of the static IP of this node that the API listens on; empty for all addresses.'),
   'staticIps',
 )
 const certificateId = refersTo(
-  text('Id of the certificate that the API shows; empty for its own, self-signed one.'),
+  text('Id of the certificate of the API; empty for its own self-signed one.'),
   'certificates',
 )
 const switchOfSsh = Type.Boolean({ description: 'Whether sshd runs, now and after each boot.' })
@@ -32,7 +32,8 @@ const Read = Type.Object({
   sshEnabled: switchOfSsh,
   consoleEnabled: Type.Optional(
     Type.Boolean({
-      description: 'Whether the console account can log in, read from the operating system; absent when unreadable.',
+      description:
+        'Whether the console account can log in, read from the operating system; absent if it cannot be read.',
     }),
   ),
 })
@@ -46,12 +47,12 @@ const Update = closed({
   consoleEnabled: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the console account can log in; takes effect at once. Needs the right to change the console.',
+        'Whether the console account can log in; takes effect immediately. Needs the right to change the console.',
     }),
   ),
   consolePassword: Type.Optional(
     text(
-      'Password of the console account, 8 to 128 characters with an upper-case letter, a lower-case letter, a digit and a symbol; takes effect at once and is never stored or returned. Needs the right to change the console.',
+      'Password of the console account, 8 to 128 characters with an upper-case letter, a lower-case letter, a digit and a symbol; takes effect immediately, and is never stored or returned. Needs the right to change the console.',
     ),
   ),
 })
@@ -95,7 +96,7 @@ function consoleProblems({ consoleEnabled, consolePassword }: Partial<Update>, i
   const field = 'consolePassword'
   if (consolePassword === undefined) {
     if (consoleEnabled !== true || isOn) return []
-    return [{ field, code: 'CONSOLE_PASSWORD_REQUIRED', message: 'is needed to switch console access on' }]
+    return [{ field, code: 'CONSOLE_PASSWORD_REQUIRED', message: 'is required to enable console access' }]
   }
   if (!(consoleEnabled ?? isOn)) {
     return [{ field, code: 'CONSOLE_DISABLED', message: 'is refused while console access stays off' }]
@@ -160,7 +161,7 @@ function stage(
 }
 
 function consoleSaid({ shell }: ConsoleChange): string {
-  const done = shell === undefined ? 'has a new password' : `is ${shell ? 'on' : 'off'}`
+  const done = shell === undefined ? 'has a new password' : `is ${shell ? 'enabled' : 'disabled'}`
   return `Console access ${done}; other changes take effect with apply`
 }
 
@@ -190,7 +191,8 @@ export const userInterface = [
     effect: 'stage-and-act',
     managedOnly: true,
     refuses: ['APPLY_PARTIAL', 'CONSOLE_DISABLED', 'CONSOLE_PASSWORD_REQUIRED', 'PASSWORD_POLICY', 'TRANSACTION_OPEN'],
-    summary: 'Change where the API and sshd listen; console access changes at once; omitted fields keep their value',
+    summary:
+      'Change where the API and sshd listen; console access changes immediately; omitted fields keep their value',
     message: 'User interface settings stored; they take effect with apply',
     body: Update,
     whenNull: { ipId: '', SSLCertificate: '', sshPort: SSH_PORT },

@@ -162,6 +162,6 @@ t.test('the document shows both forms', async (test) => {
       { type: 'string', 'x-refers-to': ['l4Backends'] },
       { type: 'object', required: ['name'], additionalProperties: false },
     ],
-    description: 'Layer 4 backend that takes the traffic.',
+    description: 'Layer 4 backend that receives the traffic.',
   })
 })

@@ -245,9 +245,13 @@ t.test('INVALID_QUERY: history needs a window, known metrics and an end that is 
       await history(`start=1&end=2&metrics=${encodeURIComponent(list)}`),
       'INVALID_QUERY',
     ).json
-    test.match(errors[0], { field: 'metrics', message: /^has an empty name, which is none of currentSessions, / }, list)
+    test.match(
+      errors[0],
+      { field: 'metrics', message: /^has an empty name, which is not one of currentSessions, / },
+      list,
+    )
   }
-  test.match(metrics.json.message, /: metrics has "nope", which is none of/)
+  test.match(metrics.json.message, /: metrics has "nope", which is not one of/)
   refused(test, await history('start=1&end=2&consolidation=median'), 'INVALID_QUERY')
   refused(test, await history('start=a&end=2'), 'INVALID_QUERY')
   refused(test, await history('start=1&end=2&resolution=0'), 'INVALID_QUERY')

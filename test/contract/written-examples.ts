@@ -122,13 +122,13 @@ export const ELSEWHERE: Readonly<Record<string, Written>> = {
   'cluster.form': { why: CLUSTER, example: { request: { name: 'site', address: address(1), nodeName: 'lb-1' } } },
   'cluster.issueToken': {
     why: CLUSTER,
-    example: { answer: success('Token made', { id: id(1), token, expiresAt: at }) },
+    example: { answer: success('Token created', { id: id(1), token, expiresAt: at }) },
   },
   'cluster.join': {
     why: CLUSTER,
     example: {
       request: { token, address: address(2), nodeName: 'lb-2', dryRun: true },
-      answer: success('This is what joining would meet; nothing was changed', {
+      answer: success('Preview of joining; nothing was changed', {
         clusterId: id(9),
         name: 'site',
         version: '0.1.0',

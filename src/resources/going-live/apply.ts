@@ -13,16 +13,16 @@ const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union
 
 export const Applied = titled('Applied', {
   applyId: newIdOf('Id of this apply.'),
-  revision: Type.Integer({ description: 'Revision that runs now.' }),
+  revision: Type.Integer({ description: 'Running revision.' }),
   confirmBy: MomentOrNull('ISO 8601: reverted unless confirmed by then; null if no confirmation is needed.'),
-  warnings: Type.Array(Warning, { description: 'What should be known although nothing failed.' }),
+  warnings: Type.Array(Warning, { description: 'Warnings of the apply.' }),
   nodes: Type.Array(
     Type.Object({
       nodeId: text('Node.'),
-      ok: Type.Boolean({ description: 'Whether it applied.' }),
+      ok: Type.Boolean({ description: 'Whether the node applied the changes.' }),
       state: Type.Optional(
         Type.Enum(['applied', 'missed', 'takenBack', 'failed', 'unknown'], {
-          description: 'In a cluster: missed was away, and follows when it is back.',
+          description: 'In a cluster; missed: the node was unreachable, and catches up when it is back.',
         }),
       ),
     }),
@@ -32,7 +32,9 @@ export const Applied = titled('Applied', {
 
 const APPLY_QUERY = closed({
   force: Type.Optional(
-    Type.Enum(['restart'], { description: 'Restart the affected services instead of the cheapest way.' }),
+    Type.Enum(['restart'], {
+      description: 'restart: restart the affected services instead of the least disruptive action.',
+    }),
   ),
 })
 /** Fields of every request that makes something live. */
@@ -46,30 +48,35 @@ export const applyTerms = {
     }),
   ),
   force: Type.Optional(
-    Type.Boolean({ description: 'Apply also what could cut the caller off, without confirmWithin. Default false.' }),
+    Type.Boolean({
+      description: 'Also apply changes that could cut the caller off, without confirmWithin. Default false.',
+    }),
   ),
   refuseWarnings: Type.Optional(
     Type.Boolean({
-      description: 'Changes nothing when there are warnings: 409 WARNINGS with all of them. Default false.',
+      description: 'Changes nothing if there are warnings: 409 WARNINGS lists them. Default false.',
     }),
   ),
   comment: Type.Optional(
-    Type.String({ maxLength: 1000, description: 'Kept with the revision; at most 1000 characters.' }),
+    Type.String({ maxLength: 1000, description: 'Comment stored with the revision; at most 1000 characters.' }),
   ),
 }
 const APPLY_BODY = closed({
   ...applyTerms,
   changes: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 64, description: 'Id, see GET /services/pending.' }), {
-      minItems: 1,
-      maxItems: 10_000,
-      description: 'Only these pending changes go live; 409 DEPENDS_ON_PENDING names what they need beside.',
-    }),
+    Type.Array(
+      Type.String({ minLength: 1, maxLength: 64, description: 'Id of a change, see GET /services/pending.' }),
+      {
+        minItems: 1,
+        maxItems: 10_000,
+        description: 'Only these pending changes go live; 409 DEPENDS_ON_PENDING names other changes that they need.',
+      },
+    ),
   ),
   mine: Type.Optional(
     Type.Boolean({
       description:
-        'Only pending changes made by nobody but the caller go live; choose changes that others have edited as well by their ids. Default false.',
+        'Only pending changes made by the caller alone go live; changes that others have also edited must be chosen by id. Default false.',
     }),
   ),
   transactionId: Type.Optional(
@@ -77,7 +84,7 @@ const APPLY_BODY = closed({
       minLength: 1,
       maxLength: 64,
       description:
-        'Instead of pending changes, the edits of this open transaction of the caller go live, and it ends; refused, it stays as it was. 409 DEPENDS_ON_PENDING when one of its records has a pending change.',
+        'Instead of pending changes, the edits of this open transaction of the caller go live, and the transaction ends; if refused, it stays open. 409 DEPENDS_ON_PENDING if one of its records has a pending change.',
     }),
   ),
 })
@@ -88,7 +95,7 @@ const APPLY_BODY = closed({
  */
 const APPLY_DATA = Type.Unsafe<readonly [] | Static<typeof Applied>>({
   anyOf: [NoData, Applied],
-  description: 'An empty array; with a body, what was applied.',
+  description: 'An empty array; with a body, the result of the apply.',
 })
 
 type Applying = ContextOf['apply']
@@ -104,11 +111,11 @@ function refuseWrong(ctx: Applying, { query, body }: ApplyRequest): void {
     .map(([field]) => field)
   const [first, ...others] = sent
   if (others.length > 0) {
-    const message = `excludes ${first}: send one of them`
+    const message = `excludes ${first}: send only one of them`
     refuseFields(others.map((field) => problemIn(field, message)))
   }
   if (query.force === undefined || ctx.may('services.restart') || ctx.may('services.restartOnNode')) return
-  const message = 'force=restart takes the right to PUT /services/{service}/restart as well; apply without it'
+  const message = 'force=restart also needs the right to PUT /services/{service}/restart; apply without it'
   throw new ApiError('PERMISSION_DENIED', message)
 }
 
@@ -120,7 +127,7 @@ const NOTHING_OF_ONES_OWN =
  */
 function refuseOfAll({ confirmWithin, transactionId }: ApplyRequest['body']): void {
   const sent = Object.entries({ confirmWithin, transactionId }).filter(([, value]) => value !== undefined)
-  const message = 'is for PUT /services/apply, which applies on all nodes'
+  const message = 'is only for PUT /services/apply, which applies on all nodes'
   if (sent.length > 0) refuseFields(sent.map(([field]) => problemIn(field, message)))
 }
 
@@ -148,37 +155,40 @@ export function answerApplied(ctx: Applying, applied: Outcome): Reply<Static<typ
   const data = { applyId, revision, confirmBy, warnings, nodes }
   const also = warnings.length === 0 ? '' : `; ${summarize(warnings)}`
   return isDryRun
-    ? dryRun(data, `Applied; what would change this machine itself was only recorded (trial profile)${also}`)
+    ? dryRun(data, `Applied; changes to this machine itself were only recorded (trial profile)${also}`)
     : Reply.with(data, also === '' ? {} : { message: `Changes applied${also}` })
 }
 
 const State = titled('ApplyState', {
   state: Type.Enum(['idle', 'applying', 'waiting'], {
-    description: 'waiting: it is live, and reverted unless PUT /services/apply/confirm is called in time.',
+    description:
+      'waiting: the apply is live, and will be reverted unless PUT /services/apply/confirm is called in time.',
   }),
-  revision: Type.Integer({ description: 'That runs; while applying, the one that is being made.' }),
-  by: orNull(Type.String(), 'E-mail of the user who applied it; null if nothing was ever applied.'),
-  comment: text('What was given with the apply.'),
-  startedAt: MomentOrNull('ISO 8601; null when nothing was ever applied.'),
-  confirmBy: MomentOrNull('ISO 8601; null unless it waits.'),
+  revision: Type.Integer({ description: 'Running revision; while applying, the new one.' }),
+  by: orNull(Type.String(), 'E-mail of the user who applied the revision; null if nothing was ever applied.'),
+  comment: text('Comment of the apply.'),
+  startedAt: MomentOrNull('ISO 8601; null if nothing was ever applied.'),
+  confirmBy: MomentOrNull('ISO 8601; null unless the apply waits for confirmation.'),
   secondsLeft: orNull(
     Type.Integer(),
-    'Whole seconds until it is reverted; null unless it waits. 0: it is being reverted, which needs enough nodes to answer.',
+    'Whole seconds until the apply is reverted; null unless it waits. 0: it is being reverted, for which enough nodes must answer.',
   ),
   nodes: Type.Array(
     Type.Object({
       nodeId: text('Node.'),
-      state: Type.Enum(['idle', 'applying', 'waiting', 'unknown'], { description: 'unknown: it does not answer.' }),
-      revision: orNull(Type.Integer(), 'Revision that its machine runs; null when it does not answer.'),
+      state: Type.Enum(['idle', 'applying', 'waiting', 'unknown'], {
+        description: 'unknown: the node does not answer.',
+      }),
+      revision: orNull(Type.Integer(), 'Revision that runs on the node; null if it does not answer.'),
       outcome: Type.Enum(['applied', 'missed', 'unknown'], {
-        description: 'Of the last apply that was kept. missed: its machine does not run it yet, and follows.',
+        description: 'Result of the last kept apply. missed: the node does not run it yet, but will catch up.',
       }),
     }),
-    { description: 'The same of every node, the one that was asked first.' },
+    { description: 'State of every node, the answering one first.' },
   ),
 })
-const Kept = Type.Object({ revision: Type.Integer({ description: 'The revision that was confirmed.' }) })
-const Reverted = Type.Object({ revision: Type.Integer({ description: 'The revision that this made; it runs now.' }) })
+const Kept = Type.Object({ revision: Type.Integer({ description: 'Confirmed revision.' }) })
+const Reverted = Type.Object({ revision: Type.Integer({ description: 'New revision, which runs now.' }) })
 
 /** Refusals that the edits of a transaction can also meet. */
 const OF_TRANSACTION = ['REVISION_MISMATCH', 'IN_USE', 'NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'] as const
@@ -209,7 +219,7 @@ export const apply = [
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
       'Apply the pending changes on every node, with the least disruptive action; for each of them the caller needs the right to stage it',
-    about: 'Every program checks its new file before anything changes, and what has begun is undone where a step fails',
+    about: 'Every program checks its new file before anything changes, and completed steps are undone if a step fails',
     message: 'Changes applied',
     query: APPLY_QUERY,
     body: APPLY_BODY,
@@ -224,7 +234,7 @@ export const apply = [
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
       'Apply the pending changes on one node only; they stay pending for the other nodes until the next apply on all',
-    about: 'Every program checks its new file before anything changes, and what has begun is undone where a step fails',
+    about: 'Every program checks its new file before anything changes, and completed steps are undone if a step fails',
     message: 'Changes applied on one node',
     query: APPLY_QUERY,
     body: APPLY_BODY,

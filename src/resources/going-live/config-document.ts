@@ -24,12 +24,16 @@ const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
 const CFG_BYTES_MAX = 1024 * 1024
 
 const Plan = titled('Plan', {
-  planId: text('For PUT /config/plans/{id}/apply, on the node that was asked.'),
-  baseRevision: Type.Integer({ description: 'Revision that ran; on another one the plan is not applied.' }),
-  digest: text('SHA-256 of what it changes, hexadecimal: the same for plans that would do the same.'),
-  expiresAt: Moment('ISO 8601. Plans last 15 minutes, and end with the daemon.'),
-  changes: Type.Array(titled('PlannedChange', changeFields), { description: 'What would be changed; empty: nothing.' }),
-  warnings: Type.Array(Warning, { description: 'What should be known of it before it is applied.' }),
+  planId: text('Id of the plan, for PUT /config/plans/{id}/apply on the answering node.'),
+  baseRevision: Type.Integer({
+    description: 'Running revision when the plan was made; on any other one the plan is refused.',
+  }),
+  digest: text('SHA-256 of the changes, hexadecimal: equal for plans with the same changes.'),
+  expiresAt: Moment('ISO 8601. A plan lasts 15 minutes, and does not survive a restart of the daemon.'),
+  changes: Type.Array(titled('PlannedChange', changeFields), {
+    description: 'Planned changes; empty if nothing would change.',
+  }),
+  warnings: Type.Array(Warning, { description: 'Warnings to read before applying the plan.' }),
   files: FileDiffs,
   steps: Steps,
 })
@@ -40,7 +44,7 @@ function sectionsIn(asked: string | undefined, known: readonly SectionName[]): r
   const wanted = asked.split(',')
   const unknown = wanted.filter((name) => !known.some((one) => one === name))
   if (unknown.length === 0) return known.filter((one) => wanted.includes(one))
-  const message = `names no section of a document: ${unknown.join(', ')}; there are ${known.join(', ')}`
+  const message = `names unknown sections: ${unknown.join(', ')}; known are ${known.join(', ')}`
   throw new ApiError('INVALID_QUERY', `The query has 1 problem: sections ${message}`, {
     errors: [{ field: 'sections', code: 'NOT_ALLOWED', message }],
   })
@@ -80,7 +84,11 @@ function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
       message: 'Configuration',
       query: closed({
         sections: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 1024, description: 'Only these, with commas between. All of them.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 1024,
+            description: 'Only these sections, separated by commas. Default all.',
+          }),
         ),
         owner: Type.Optional({
           ...Owner,
@@ -130,13 +138,13 @@ const planning = (kinds: Kinds, Document: TObject) =>
       prune: Type.Optional(
         Type.Boolean({
           description:
-            'Deletes what belongs to the owner of the document and is not in it. Default false: nothing is deleted.',
+            'Deletes records of the owner of the document that are not in it. Default false: nothing is deleted.',
         }),
       ),
       takeOver: Type.Optional(
         Type.Boolean({
           description:
-            'Changes records of the document that belong to somebody else, or to nobody, and makes them its owner’s. Default false: they are refused.',
+            'Changes records of the document that have another owner, or none, and assigns them to the owner of the document. Default false: they are refused.',
         }),
       ),
     }),
@@ -145,7 +153,7 @@ const planning = (kinds: Kinds, Document: TObject) =>
       const { prune = false, takeOver = false } = body
       const document = body.document as ConfigDocument
       if (prune && !document.owner) {
-        const message = 'takes a document with an owner: what belongs to nobody is never deleted'
+        const message = 'needs a document with an owner: records without an owner are never deleted'
         throw new ApiError('INVALID_BODY', `The body has 1 problem: prune ${message}`, {
           errors: [{ field: 'prune', code: 'OWNER_NEEDED', message }],
         })
@@ -188,9 +196,9 @@ const applying = endpoint({
 const lines = (description: string) =>
   Type.Array(
     Type.Object({
-      line: Type.Integer({ description: 'Number of the line, from 1 on.' }),
-      text: text('The line.'),
-      why: text('What is to be known of it.'),
+      line: Type.Integer({ description: 'Line number, starting at 1.' }),
+      text: text('Text of the line.'),
+      why: text('Remark on the line.'),
     }),
     { description },
   )
@@ -212,11 +220,11 @@ const importing = endpoint({
   data: Type.Object({
     document: Type.Record(Type.String(), Type.Unknown(), { description: 'See GET /config/schema.json.' }),
     certificates: Type.Array(
-      Type.Object({ name: text('As the document calls it.'), path: text('Where its PEM file is, by the file.') }),
-      { description: 'Certificates that the document names and does not hold: put them into it, or hand them in.' },
+      Type.Object({ name: text('Name in the document.'), path: text('Path of the PEM file in haproxy.cfg.') }),
+      { description: 'Certificates that the document names but does not contain: add them to it, or upload them.' },
     ),
-    notUnderstood: lines('Lines of which nothing is in the document.'),
-    remarks: lines('Lines that mean something else from now on, or that Fulcrum has a way of its own for.'),
+    notUnderstood: lines('Lines that were not converted.'),
+    remarks: lines('Lines whose meaning changes, or that Fulcrum handles in another way.'),
   }),
   handle: async (_ctx, { body }) => {
     const { document, certificates, notUnderstood, remarks } = await importHaproxyCfg(body.haproxyCfg)

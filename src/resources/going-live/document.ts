@@ -14,11 +14,11 @@ const recordsOf = ({ section, fields, records_max, name }: RecordKind) =>
     Type.Record(NamePattern, fields, {
       maxProperties: records_max,
       propertyNames: name,
-      description: `Each ${SECTIONS[section].label} by its ${SECTIONS[section].nameField}. Up to ${records_max}.`,
+      description: `Records of kind ${SECTIONS[section].label}, by ${SECTIONS[section].nameField}. Up to ${records_max}.`,
     }),
   )
 const settingsOf = ({ section, fields }: SettingsKind) =>
-  Type.Optional({ ...fields, description: `The ${SECTIONS[section].label}, all of it; left out, it is not touched.` })
+  Type.Optional({ ...fields, description: `Complete ${SECTIONS[section].label}; if omitted, it stays unchanged.` })
 
 const renamed = ({ records }: Kinds) =>
   closed(
@@ -29,12 +29,12 @@ const renamed = ({ records }: Kinds) =>
           Type.Record(NamePattern, Name, {
             maxProperties: 1000,
             propertyNames: NamePattern,
-            description: `New ${nameField} by the old one.`,
+            description: `New ${nameField} by old ${nameField}.`,
           }),
         ),
       ]),
     ),
-    'Records that have another name now: what would otherwise be one that goes and one that comes.',
+    'Renamed records, which would otherwise be deleted and created anew.',
   )
 
 /** Returns the schema of a document: a configuration, or a part of one, with names in the place of ids. */
@@ -42,14 +42,14 @@ export function documentSchema(kinds: Kinds): TObject {
   const { records, settings } = kinds
   return closed(
     {
-      $schema: Type.Optional(Type.String({ maxLength: 1024, description: 'Where its schema is, for editors.' })),
-      version: Type.Literal(1, { description: 'Of this form of a document.' }),
+      $schema: Type.Optional(Type.String({ maxLength: 1024, description: 'URL of the JSON schema, for editors.' })),
+      version: Type.Literal(1, { description: 'Version of the document format.' }),
       owner: Owner,
       renamed: Type.Optional(renamed(kinds)),
       ...Object.fromEntries(records.map((kind) => [kind.section, recordsOf(kind)])),
       ...Object.fromEntries(settings.map((kind) => [kind.section, settingsOf(kind)])),
     },
-    'A part of the configuration with names in the place of ids: records by kind and name, with the fields that the API has for them. A field that is left out has its default.',
+    'Part of the configuration, with names instead of ids: records by kind and name, with the same fields as in the API. Omitted fields have their default.',
   )
 }
 

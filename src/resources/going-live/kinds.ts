@@ -88,7 +88,7 @@ function records(table: Table, section: SectionName, more: More = {}): RecordKin
   const [create, update, remove] = [endpointOf('create'), endpointOf('update'), endpointOf('delete')]
   const { nameField } = SECTIONS[section]
   const { [nameField]: name, ...properties } = propertiesOf(create)
-  if (name === undefined) throw new Error(`a record of ${section} is made without its ${nameField}`)
+  if (name === undefined) throw new Error(`a record of ${section} is created without its ${nameField}`)
   const shownBy = endpointOf('list').name
   const { max = RECORDS_MAX } = more
   const fields = fieldsOf(section, update, properties, more)

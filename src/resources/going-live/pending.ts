@@ -9,45 +9,47 @@ const text = (description: string) => Type.String({ description })
 
 const Shown = Type.Unsafe<Readonly<Record<string, unknown>> | null>({
   type: ['object', 'null'],
-  description: 'The record; for an update only its changed fields. Secrets read `**`.',
+  description: 'The record; for an update, only its changed fields. Secrets read `**`.',
 })
 
 /** Fields that describe a change, pending or planned. */
 export const changeFields = {
-  op: Type.Enum(['create', 'update', 'delete'], { description: 'What apply will do.' }),
+  op: Type.Enum(['create', 'update', 'delete'], { description: 'What apply will do with the record.' }),
   resource: text('Section of the configuration.'),
   resourceId: text('Id of the record.'),
   name: text('Name of the record.'),
   before: Shown,
   after: Shown,
   effect: text('Cost of the change: runtime, reload, restart or network.'),
-  services: Type.Array(text('Service.'), { description: 'Services that apply will touch.' }),
+  services: Type.Array(text('Service.'), { description: 'Services that apply will affect.' }),
 }
 
 const Change = titled('Change', {
   id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
   ...changeFields,
-  by: text('E-mail of the user who changed it last.'),
-  alsoBy: Type.Array(text('E-mail.'), { description: 'The other users who have changed it while it was pending.' }),
-  at: Moment('When, ISO 8601.'),
-  pendingOn: Type.Array(text('Id of a node.'), { description: 'The nodes that run something else.' }),
+  by: text('E-mail of the user who last edited the change.'),
+  alsoBy: Type.Array(text('E-mail.'), {
+    description: 'E-mails of other users who edited the change while it was pending.',
+  }),
+  at: Moment('Time of the last edit, ISO 8601.'),
+  pendingOn: Type.Array(text('Id of a node.'), { description: 'Ids of the nodes that the change is pending on.' }),
 })
 
 export const FileDiffs = Type.Array(
   titled('FileDiff', { path: text('File.'), diff: text('Unified diff against the running file.') }),
   { description: 'Generated files that would change.' },
 )
-export const Steps = Type.Array(titled('Step', { kind: text('Kind of step.'), why: text('What it is for.') }), {
-  description: 'What apply would do, in order.',
+export const Steps = Type.Array(titled('Step', { kind: text('Kind of step.'), why: text('Purpose of the step.') }), {
+  description: 'Steps of the apply, in order.',
 })
 
 const PendingData = titled('PendingChanges', {
   revision: Type.Integer({ description: 'Revision that is running.' }),
   count: Type.Integer({ description: 'Number of pending changes.' }),
   changes: Type.Array(Change, { description: 'The changes, oldest first.' }),
-  warnings: Type.Array(Warning, { description: 'What should be known of them before they are applied.' }),
+  warnings: Type.Array(Warning, { description: 'Warnings to read before applying the changes.' }),
   files: Type.Optional({ ...FileDiffs, description: 'Generated files that would change (with render=true).' }),
-  steps: Type.Optional({ ...Steps, description: 'What apply would do, in order (with render=true).' }),
+  steps: Type.Optional({ ...Steps, description: 'Steps of the apply, in order (with render=true).' }),
 })
 
 export const pending = [
@@ -87,7 +89,7 @@ export const pending = [
       mine: Type.Optional(
         Type.Enum(['true', 'false'], {
           description:
-            'Only the changes that nobody but the caller has made; where one is of users, roles or log-in settings, all of those, which the message tells. Default false.',
+            'Only the changes that the caller alone has made; if one concerns users, roles or login settings, all changes to those, as the message says. Default false.',
         }),
       ),
     }),
@@ -133,7 +135,7 @@ const toldWith = (named: string, others: number) =>
   others === 0
     ? {}
     : {
-        message: `${named} discarded, and ${others} more of who may log in and what they may do: those go together`,
+        message: `${named} discarded, and ${others} more to users, roles and login settings, which are discarded together`,
       }
 
 function listed({ revision, changes, warnings }: Pending) {

@@ -105,9 +105,9 @@ export class Replay {
     const errors = unseen.map(({ section, shownBy }) => ({
       field: `document.${section}`,
       code: 'PERMISSION_DENIED',
-      message: `takes the right ${shownBy}`,
+      message: `needs the right ${shownBy}`,
     }))
-    throw new ApiError('PERMISSION_DENIED', 'The document has sections that you may not see', { errors })
+    throw new ApiError('PERMISSION_DENIED', 'The document has sections that you may not read', { errors })
   }
 
   /** Refuses a new name that no record of the document has, or that two old names have. */
@@ -117,14 +117,17 @@ export class Replay {
       const records = document[section as SectionName] ?? {}
       const seen = new Set<string>()
       return Object.entries(names).flatMap(([old, name]): readonly FieldError[] => {
-        const why = seen.has(nameKey(name)) ? 'is the new name of another record' : 'is in the document by no such name'
+        const why = seen.has(nameKey(name))
+          ? 'is the new name of another record'
+          : 'is not in the document under this name'
         const isFine = Object.hasOwn(records, name) && !seen.has(nameKey(name))
         seen.add(nameKey(name))
         const field = `document.renamed.${section}.${old}`
         return isFine ? [] : [{ field, code: 'UNKNOWN_NAME', message: `${name} ${why}` }]
       })
     })
-    if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The document renames what it does not hold', { errors })
+    if (errors.length > 0)
+      throw new ApiError('INVALID_BODY', 'The document renames records that it does not contain', { errors })
   }
 
   async #round(): Promise<void> {
@@ -166,7 +169,7 @@ export class Replay {
     for (const [name, fields] of records) {
       await this.#try(section, `document.${section}.${name}`, async () => {
         const old = storedAs(name)
-        if (seen.has(nameKey(name))) refuse('NAME_NOT_UNIQUE', 'is in the document already, in other letters')
+        if (seen.has(nameKey(name))) refuse('NAME_NOT_UNIQUE', 'is already in the document, with different letter case')
         if (old !== undefined && this.#renewed.has(old['id'])) refuse('IN_USE', RENEWED)
         const wanted = tidied(kind, this.#withOwner(fields))
         const body = withIds(kind, wanted, byName)
@@ -193,7 +196,7 @@ export class Replay {
       // A record that is already as the document wants it may have any owner.
       if (!isRenamed && fields.every((field) => field === 'owner')) return
       const [whose, own] = [owner, this.#owner].map((one) => (one === '' ? 'nobody' : String(one)))
-      refuse('NOT_OWNER', `belongs to ${whose}, and the document to ${own}: leave it out, or plan with takeOver`)
+      refuse('NOT_OWNER', `belongs to ${whose}, but the document to ${own}: leave it out, or plan with takeOver`)
     }
     if (!isRenamed && fields.length === 0) return
     const sent = changing(kind, fields, { ...body, [kind.nameField]: name })
@@ -259,7 +262,7 @@ export class Replay {
 function withIds({ sent }: RecordKind | SettingsKind, fields: Json, lookup: Lookup): Json {
   const found = mapReferences(sent, fields, lookup) as Json
   const errors = lookup.errors.splice(0)
-  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'names records that cannot be told', { errors })
+  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'names unknown or ambiguous records', { errors })
   return found
 }
 
@@ -270,4 +273,4 @@ function refuse(code: string, message: string): never {
 
 /** Maximum number of errors in an answer; nobody reads more. */
 const ERRORS_MAX = 200
-const RENEWED = 'is renewed by an ACME order, so no document can hold it: leave it out'
+const RENEWED = 'is renewed by an ACME order, so a document cannot contain it: leave it out'

@@ -17,10 +17,10 @@ const LoginName = Type.String({
   minLength: 1,
   maxLength: 254,
   pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-  description: 'E-mail of a local user, or name of a user of the RADIUS server.',
+  description: 'E-mail of a local user, or name of a RADIUS user.',
 })
 
-const FreshToken = Type.Object({ token: text('JWT; lives one hour, never beyond the session.') })
+const FreshToken = Type.Object({ token: text('JWT; valid for one hour, but no longer than the session.') })
 
 /**
  * Cookie with which a browser keeps the admin page logged in. It only obtains a fresh token, which only a page of this
@@ -33,14 +33,14 @@ const cookieHeader = (value: string, seconds: number) =>
   `${COOKIE}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${seconds}`
 
 const LoginOptions = Type.Object({
-  loginType: Type.Enum(['password', 'saml', 'oidc'], { description: 'How this identity logs in.' }),
-  ssoEnforced: Type.Boolean({ description: 'Password login is off.' }),
-  samlConfigured: Type.Boolean({ description: 'Single sign-on by SAML is set up.' }),
-  samlEnforced: Type.Boolean({ description: 'Only SAML logs in.' }),
-  oidcConfigured: Type.Boolean({ description: 'Single sign-on by OpenID Connect is set up.' }),
-  oidcEnforced: Type.Boolean({ description: 'Passwords are off, and OpenID Connect logs in.' }),
+  loginType: Type.Enum(['password', 'saml', 'oidc'], { description: 'Method by which this identity logs in.' }),
+  ssoEnforced: Type.Boolean({ description: 'Whether password login is off.' }),
+  samlConfigured: Type.Boolean({ description: 'Whether single sign-on by SAML is configured.' }),
+  samlEnforced: Type.Boolean({ description: 'Whether only SAML may be used.' }),
+  oidcConfigured: Type.Boolean({ description: 'Whether single sign-on by OpenID Connect is configured.' }),
+  oidcEnforced: Type.Boolean({ description: 'Whether passwords are off and OpenID Connect must be used.' }),
   '2faRequired': Type.Boolean({
-    description: 'Everybody needs a second factor; one that a user has set up is asked for in any case.',
+    description: 'Whether all users need a second factor; a second factor that a user has set up is always required.',
   }),
 })
 
@@ -133,7 +133,8 @@ export const auth = [
     message: 'Session resumed',
     data: Type.Object({
       token: Type.Union([Type.String(), Type.Null()], {
-        description: 'JWT; lives one hour, never beyond the session. null where this browser has no session any more.',
+        description:
+          'JWT; valid for one hour, but no longer than the session. null if this browser no longer has a session.',
       }),
     }),
     handle: (ctx, { headers }) => {
@@ -160,7 +161,7 @@ export const auth = [
     ],
     summary: 'Log in with e-mail and password',
     about:
-      'Answers a token for the header Authorization: it lives one hour, and GET /token renews it while the session lives',
+      'Returns a token for the header Authorization: it is valid for one hour, and GET /token renews it during the session',
     message: 'Login successful',
     body: closed({
       email: LoginName,
@@ -168,7 +169,7 @@ export const auth = [
       code: Type.Optional(
         Type.String({
           maxLength: 64,
-          description: 'Code of the second factor, or a recovery code; where one is set up.',
+          description: 'Code of the second factor, or a recovery code; if a second factor is set up.',
         }),
       ),
     }),

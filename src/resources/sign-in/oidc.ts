@@ -15,16 +15,16 @@ const { clientSecret: __, ...CLEARED } = NO_OIDC
 
 const Shown = Type.Object({
   ...fields,
-  clientSecret: Type.Enum(['', MASK], { description: '** when a secret is stored, empty when none is.' }),
+  clientSecret: Type.Enum(['', MASK], { description: '** if a secret is stored, otherwise empty.' }),
 })
 
 const ignored = Type.Optional(Type.String({ maxLength: 2048, description: 'Ignored.' }))
 /** Providers may add parameters; unknown ones must be ignored (RFC 6749, section 4.1.2). */
 const Callback = Type.Object({
-  state: Type.Optional(Type.String({ maxLength: 256, description: 'What this login was begun with.' })),
-  code: Type.Optional(Type.String({ maxLength: 8192, description: 'For which the provider gives tokens.' })),
+  state: Type.Optional(Type.String({ maxLength: 256, description: 'State with which this login was started.' })),
+  code: Type.Optional(Type.String({ maxLength: 8192, description: 'Authorization code of the provider.' })),
   iss: Type.Optional(Type.String({ maxLength: 1024, description: 'Issuer (RFC 9207).' })),
-  error: Type.Optional(Type.String({ maxLength: 256, description: 'Why the provider lets nobody in.' })),
+  error: Type.Optional(Type.String({ maxLength: 256, description: 'Error code of the provider.' })),
   error_description: ignored,
   session_state: ignored,
   scope: ignored,
@@ -77,7 +77,7 @@ export const oidc = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS'],
     summary: 'Start a login at the OpenID provider: redirects the browser',
     refusedAtPage: true,
-    about: 'A browser that is refused is sent to the admin page, with the code of the refusal behind the #',
+    about: 'If the login is refused, the browser is sent to the admin page, with the error code after the #',
     message: 'A redirect (303) to the identity provider.',
     headers: [SITE],
     handle: async (ctx, { headers }) => sentAway(await ctx.oidc.begin(isOfOwnPage(headers))),
@@ -97,7 +97,7 @@ export const oidc = [
     refusedAtPage: true,
     summary: 'Redirect URI of the OpenID provider: shows a code that opens one session',
     about:
-      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #; a browser that is refused as well, with the code of the refusal',
+      'If the admin page started the login, the browser is sent back there with the code after the #; if the login is refused, with the error code',
     message: 'A page with a code for POST /oidc/token.',
     query: Callback,
     handle: async (ctx, { query: { state, code, iss, error }, headers }) => {

@@ -37,7 +37,7 @@ export const saml = [
     path: '/saml/config',
     effect: 'read',
     extension: true,
-    summary: 'Read how single sign-on is set up',
+    summary: 'Read the SAML settings',
     message: 'SAML configuration',
     data: Shown,
     handle: (ctx) => {
@@ -96,7 +96,7 @@ export const saml = [
     refuses: ['NOT_FOUND'],
     summary: 'Start a login at the identity provider: redirects the browser',
     refusedAtPage: true,
-    about: 'A browser that is refused is sent to the admin page, with the code of the refusal behind the #',
+    about: 'If the login is refused, the browser is sent to the admin page, with the error code after the #',
     message: 'A redirect (303) to the identity provider.',
     headers: [SITE],
     handle: (ctx, { headers }) => sentAway(ctx.sso.begin(isOfOwnPage(headers))),
@@ -118,10 +118,10 @@ export const saml = [
     refusedAtPage: true,
     summary: 'Assertion consumer service of the identity provider: shows a code that opens one session',
     about:
-      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #; a browser that is refused as well, with the code of the refusal',
+      'If the admin page started the login, the browser is sent back there with the code after the #; if the login is refused, with the error code',
     message: 'A page with a code for POST /saml/token.',
     body: closed({
-      SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'Answer, base64.' }),
+      SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'SAML response, base64.' }),
       RelayState: Type.Optional(Type.String({ maxLength: 1024, description: 'Ignored.' })),
     }),
     handle: async (ctx, { body, headers }) =>

@@ -16,7 +16,7 @@ const page = (
   path: string,
 ) => `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
 <style>body{font:16px system-ui,sans-serif;max-width:34em;margin:12vh auto;padding:0 1em}code{user-select:all;overflow-wrap:anywhere}</style>
-<h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
+<h1>You are logged in</h1><p>Give this code to the program that sent you here; it is valid once, for one minute:</p>
 <p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1${path}</code>. You may close this page.</p></html>`
 
 /**
@@ -45,5 +45,5 @@ export const sentAway = ({ location, cookie }: { readonly location: string; read
 
 /** Body of the endpoint that opens a session. */
 export const CodeBody = closed({
-  code: Type.String({ minLength: 1, maxLength: 128, description: 'Code; good for one minute, once.' }),
+  code: Type.String({ minLength: 1, maxLength: 128, description: 'Code; valid once, for one minute.' }),
 })

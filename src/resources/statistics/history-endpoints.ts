@@ -12,7 +12,7 @@ import { columnsOf, owner, servedOf, whose } from './history-series.ts'
 
 function answer(found: Rendered | undefined): Reply<never> {
   if (found !== undefined) return Reply.bytes(found)
-  throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
+  throw new ApiError('NOT_FOUND', 'No running object has this id; staged ones appear after apply')
 }
 
 /** Marks an answer about a record that is only staged as momentary: the record may be discarded a moment later. */
@@ -69,7 +69,7 @@ function ofOne(layer: HistoryLayer) {
   const { base, title, metrics, figures } = layer
   const one = (kind: HistoryKind) => ({ ...whose, ...servedOf(metrics[kind]), series: columnsOf(metrics[kind]) })
   const reals = Type.Array(Type.Object({ ...whose, series: columnsOf(metrics.server) }), {
-    description: 'Every real server of the backend.',
+    description: 'All real servers of the backend.',
   })
   const history = (
     verb: string,
@@ -91,7 +91,7 @@ function ofOne(layer: HistoryLayer) {
     })
   }
   const inBackends = Type.Array(Type.Object({ ...owner, ...one('server') }), {
-    description: `One entry per ${title} backend that holds the real server.`,
+    description: `One entry per ${title} backend that contains the real server.`,
   })
   const ofReals = Type.Object({ ...whose, ...servedOf(metrics.server), reals })
   return [
@@ -137,7 +137,7 @@ function ofSeveral(layer: HistoryLayer, kind: HistoryKind) {
   const list = Type.Array(Type.Object(subject), {
     description:
       kind === 'server'
-        ? 'In the order of ids, one entry per backend that holds the real server; none of one that runs in no backend.'
+        ? 'In the order of ids, one entry per backend that contains the real server; none for a real server in no running backend.'
         : 'In the order of ids.',
   })
   return endpoint({
@@ -159,7 +159,7 @@ function ofSeveral(layer: HistoryLayer, kind: HistoryKind) {
           return undefined
         }
         const [other] = found
-        return other === undefined ? `which is no ${NOUNS[kind]} that runs` : `which is a ${NOUNS[other]}`
+        return other === undefined ? `which is not a running ${NOUNS[kind]}` : `which is a ${NOUNS[other]}`
       }
       const listed = listedIds(ids, refusal, errors)
       const found = history.several(kind, listed, historyQuery(window, accept, asked, errors))

@@ -20,7 +20,7 @@ export interface Askable {
 
 /** Returns the schema of a history query. */
 export function windowOf({ title, metrics }: Askable) {
-  const more = metrics.length === CORE_METRICS.length ? '' : `; all that ${title} have: ${metrics.join(', ')}`
+  const more = metrics.length === CORE_METRICS.length ? '' : `; all metrics of ${title}: ${metrics.join(', ')}`
   return {
     start: Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: 'Start of the window, Unix seconds.' }),
     end: Type.Integer({
@@ -32,7 +32,8 @@ export function windowOf({ title, metrics }: Askable) {
       Type.Integer({
         minimum: 1,
         maximum: 31_536_000,
-        description: 'Preferred seconds per point; the nearest recorded one is served. Omitted: the finest available.',
+        description:
+          'Preferred seconds per point; the nearest recorded resolution is served. Omitted: the finest available.',
       }),
     ),
     points: Type.Optional(
@@ -40,13 +41,13 @@ export function windowOf({ title, metrics }: Askable) {
         minimum: 1,
         maximum: POINTS_MAX,
         description:
-          'Picks the resolution instead of `resolution`, which must then be absent: the finest recorded one that reaches back to start and has at most so many points in the closed part of the window. Where even the coarsest has more, it is served.',
+          'Chooses the resolution; excludes `resolution`: the finest recorded one that reaches back to start and has at most this many points in the closed part of the window. If even the coarsest has more, that one is served.',
       }),
     ),
     consolidation: Type.Optional(
       Type.Enum([...CONSOLIDATIONS], {
         description:
-          'What a point tells of its seconds; default average. average, minimum and maximum are per second and of the known seconds only: multiplied by resolution they are too much where a part of a point is unknown. sum is the value times the known seconds, so sums of points add up to what was counted (sessions, bytes, requests, answers, errors; of currentSessions: session-seconds).',
+          'How the seconds of a point are consolidated; default average. average, minimum and maximum are per second and cover the known seconds only: multiplied by resolution they are too high if a part of the point is unknown. sum is the value times the known seconds, so sums of points add up to the counted total (sessions, bytes, requests, responses, errors; for currentSessions: session-seconds).',
       }),
     ),
     metrics: Type.Optional(
@@ -74,7 +75,7 @@ export function historyQuery(query: Window, accept: string, askable: Askable, er
   const { start, end, resolution, points, consolidation = 'average' } = query
   if (end < start) errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
   if (resolution !== undefined && points !== undefined)
-    errors.push({ field: 'points', code: 'CONFLICT', message: 'picks the resolution: send one of the two' })
+    errors.push({ field: 'points', code: 'CONFLICT', message: 'chooses the resolution: send only one of the two' })
   const metrics = query.metrics === undefined ? CORE_METRICS : chosen(query.metrics, askable, errors)
   refuseQuery(errors)
   const format = prefers('text/csv', accept) ? 'csv' : 'json'
@@ -98,8 +99,8 @@ function chosen(names: string, { title, metrics: known }: Askable, errors: Field
       continue
     }
     const what = isKnown
-      ? `which nobody counts for ${title}: they have ${known.join(', ')}`
-      : `which is none of ${METRICS.join(', ')}`
+      ? `which is not recorded for ${title}: available are ${known.join(', ')}`
+      : `which is not one of ${METRICS.join(', ')}`
     errors.push({ field: 'metrics', code: 'NOT_ALLOWED', message: `has ${quoted(name)}, ${what}` })
   }
   return metrics
@@ -112,12 +113,12 @@ export function listedIds(list: string, refusal: (id: string) => string | undefi
     errors.push({
       field: 'ids',
       code: 'TOO_MANY',
-      message: `names ${ids.length} objects, and at most ${IDS_MAX} are told`,
+      message: `names ${ids.length} objects, but at most ${IDS_MAX} are allowed`,
     })
     return ids
   }
   for (const id of ids) {
-    const why = id === '' ? 'which is no id' : refusal(id)
+    const why = id === '' ? 'which is not an id' : refusal(id)
     if (why !== undefined) errors.push({ field: 'ids', code: 'NOT_FOUND', message: `has ${quoted(id)}, ${why}` })
   }
   return ids

@@ -7,7 +7,7 @@ export const l7Stats = liveEndpoints({
   title: 'Layer 7',
   fields: LAYER_7_FIGURES,
   description:
-    'Counters of one object, named after HAProxy’s in camelCase, each where HAProxy keeps it for that type; null while unknown. A real server also has `state`: online, drained or halted, as applied.',
+    'Counters of one object, named after those of HAProxy in camelCase, if HAProxy has them for that type; null while unknown. A real server also has `state`: online, drained or halted, as applied.',
   specified: ['all', 'backends', 'backend', 'frontends'],
   figures: (ctx) => ctx.live,
 })

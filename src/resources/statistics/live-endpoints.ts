@@ -32,15 +32,15 @@ function figures(live: LiveFigures, view: LiveView): Reply<never> | Promise<Repl
 
 function found(ready: Rendered | undefined): Reply<never> {
   if (ready !== undefined) return Reply.bytes(ready)
-  throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
+  throw new ApiError('NOT_FOUND', 'No running object has this id; staged ones appear after apply')
 }
 
 const text = (description: string) => Type.String({ description })
 
 function schemasOf({ title, fields, description }: LiveLayer) {
   const layer = title.replace('Layer ', 'L')
-  const ids = { id: text('Record id.'), name: text('Its name.') }
-  const owner = { backendId: text('Backend that holds it.'), backendName: text('Name of the backend.') }
+  const ids = { id: text('Record id.'), name: text('Name of the record.') }
+  const owner = { backendId: text('Id of the backend that contains it.'), backendName: text('Name of the backend.') }
   const one = (what: string, told: Figures) =>
     Type.Unsafe<never>(Type.Object({ ...ids, ...told }, { title: `${layer}${what}Figures`, description }))
   const list = (items: typeof Frontend) =>
@@ -50,7 +50,7 @@ function schemasOf({ title, fields, description }: LiveLayer) {
   const Real = one('RealServer', { ...owner, ...fields.server })
   const [Frontends, Backends, Reals] = [list(Frontend), list(Backend), list(Real)]
   const parts = { frontends: Frontends, backends: Backends, reals: Reals }
-  const All = Type.Unsafe<never>(Type.Object(parts, { title: `${layer}Figures`, description: 'Every object by kind.' }))
+  const All = Type.Unsafe<never>(Type.Object(parts, { title: `${layer}Figures`, description: 'All objects, by kind.' }))
   return { Frontend, Frontends, Backend, Backends, Reals, All }
 }
 

@@ -16,12 +16,12 @@ export const statsStream = [
     summary:
       'Follow the live figures of a node: the event `figures` contains all of both layers, then `changed` the changed members every second',
     message:
-      'Events. `figures`: {layer7, layer4}, each {problem, frontends, backends, reals}, with objects as GET …/stats of the layer has them; lists without objects are absent. `changed`: the same with what has changed, each object with id (and backendId) and the members that are others now; lastChange is told when it began anew; {} where nothing has. After a change of the configuration `figures` comes again. With the id of the last event in Last-Event-ID, what has changed since then.',
+      'Events. `figures`: {layer7, layer4}, each {problem, frontends, backends, reals}, with the same objects as GET …/stats of the layer; empty lists are absent. `changed`: the same structure with changes only, each object with id (and backendId) and its changed members; lastChange only when it starts anew; {} if nothing has changed. After a change of the configuration, `figures` is sent again. With the id of the last event in Last-Event-ID, the stream continues with the changes since then.',
     headers: ['last-event-id'],
     query: closed({ ids: Type.Optional(Ids) }),
     handle(ctx, { query, headers }) {
       const errors: FieldError[] = []
-      const unknown = (id: string) => (ctx.figureStreams.has(id) ? undefined : 'of which nothing runs')
+      const unknown = (id: string) => (ctx.figureStreams.has(id) ? undefined : 'which is not a running object')
       const ids = query.ids === undefined ? [] : listedIds(query.ids, unknown, errors)
       refuseQuery(errors)
       const stream = ctx.figureStreams.stream(ids, headers['last-event-id'] ?? '', ctx.actor.userId)

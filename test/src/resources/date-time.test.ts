@@ -169,7 +169,7 @@ t.test('the date is refused while NTP runs, ours or another', async (test) => {
     machine.host.takeJournal()
     const answer = await put('', { dateTime: '2026-03-04T05:06:07Z' })
     test.equal(answer.status, 422, title)
-    test.match(answer.json, { code: 'NTP_ENABLED', errors: [{ field: 'dateTime', message: /switch NTP off/ }] })
+    test.match(answer.json, { code: 'NTP_ENABLED', errors: [{ field: 'dateTime', message: /disable NTP/ }] })
     test.same(machine.host.journal, [])
   }
   await refused('the machine says that something keeps its clock')

@@ -202,7 +202,7 @@ t.test('the id of an interface on an absent node is accepted as sent, and a name
     assignedInterfaces: [{ nodeId, interfaceId }],
   })
   const answer = await call('POST', '/ipgroups', { body: { name: 'lan', ...LAN, ...assigned('lb2') } })
-  test.match([answer.status, answer.json.message], [201, /node lb2 is away/])
+  test.match([answer.status, answer.json.message], [201, /node lb2 is unreachable/])
   const { id } = answer.json.data
   const read = (await call('GET', `/ipgroups/${id}`)).json.data
   test.match(read, assigned('lb2'))

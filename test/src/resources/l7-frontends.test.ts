@@ -211,7 +211,7 @@ t.test('a read has the tag for If-Match, a list none', async (test) => {
 
 t.test('HTTP/3 is NOT_SUPPORTED where HAProxy lacks it', async (test) => {
   for (const [haproxy, says] of [
-    [{ version: '2.6.12', hasQuic: false }, /2\.9 or later .* and this is 2\.6\.12 without/],
+    [{ version: '2.6.12', hasQuic: false }, /2\.9 or later, .* but this is 2\.6\.12 without/],
     [{ version: '2.8.5', hasQuic: true }, /this is 2\.8\.5$/],
     [undefined, /none is installed/],
   ] as const) {

@@ -64,7 +64,7 @@ t.test('every field is optional: a user without one is incomplete, and unknown t
   const { post, put, list, users } = await fixture(test)
   const answer = await post({})
   test.equal(answer.status, 201, answer.text)
-  test.match(answer.json.message, /^SNMP user user-\w{8} stored; .* has authPassphrase and privacyPassphrase$/)
+  test.match(answer.json.message, /^SNMP user user-\w{8} stored; .* without authPassphrase and privacyPassphrase$/)
   const [made] = await list()
   test.match(made, { username: /^user-\w{8}$/, complete: false, missing: ['authPassphrase', 'privacyPassphrase'] })
   test.same(await users(), [])

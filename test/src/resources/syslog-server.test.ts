@@ -16,8 +16,8 @@ async function fixture() {
 t.test('there is none until one is named, and none when the name is removed', async (test) => {
   const { read, write } = await fixture()
   test.same(await read(), NONE)
-  test.equal((await write(NONE)).status, 200, 'the record as read is sent back')
-  test.match((await write({ port: 514 })).json, { errors: [{ field: 'host', message: /is needed/ }] })
+  test.equal((await write(NONE)).status, 200, 'what was read is sent back')
+  test.match((await write({ port: 514 })).json, { errors: [{ field: 'host', message: /is required/ }] })
   test.equal((await write({ host: 'collector.test' })).status, 200)
   test.equal((await write({ port: 514, transport: 'tcp' })).status, 200)
   test.same(await read(), { ...NONE, host: 'collector.test', port: 514, transport: 'tcp' })

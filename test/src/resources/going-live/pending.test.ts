@@ -58,7 +58,7 @@ t.test('one’s own changes are discarded, and affected changes of others are re
   test.match(await takeMine(), { status: 200, json: { message: 'Pending changes discarded' } })
   test.match((await pending()).changes, [{ name: 'theirs' }, { name: 'their-group' }])
   await group(call, 'my-group')
-  const message = /^Your pending changes discarded, and 1 more of who may log in/
+  const message = /^Your pending changes discarded, and 1 more to users, roles/
   test.match(await takeMine(), { status: 200, json: { message } })
   test.match((await pending()).changes, [{ name: 'theirs' }])
 })

@@ -29,7 +29,7 @@ t.test('all problems of a query are reported together, each with its parameter',
       'metrics NOT_ALLOWED',
     ],
   )
-  test.match(error.message, /"queue", which nobody counts for Layer 7 frontends; |"nope", which is none of/)
+  test.match(error.message, /"queue", which is not recorded for Layer 7 frontends; |"nope", which is not one of/)
 })
 
 t.test('metrics of an object are accepted in their order; the default is the four', async (test) => {
@@ -47,7 +47,7 @@ t.test('ids are accepted once each, and refused as such', async (test) => {
   test.same(errors, [])
   listedIds('a,,x"1', refusal, errors)
   test.same(errors, [
-    { field: 'ids', code: 'NOT_FOUND', message: 'has an empty name, which is no id' },
+    { field: 'ids', code: 'NOT_FOUND', message: 'has an empty name, which is not an id' },
     { field: 'ids', code: 'NOT_FOUND', message: String.raw`has "x\"1", which is another thing` },
   ])
   const many = Array.from({ length: IDS_MAX + 1 }, (_, n) => `x${n}`)

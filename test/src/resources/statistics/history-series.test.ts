@@ -9,7 +9,11 @@ t.test('a series has the metrics of its kind, each with its meaning and unit', a
   for (const metric of METRICS) {
     const { type, items, description } = Object(properties[metric])
     test.match({ type, items }, { type: 'array', items: { type: ['number', 'null'] } }, metric)
-    test.match(description, /per second|that are open|that wait|^Time .*, ms, an average that HAProxy keeps/, metric)
+    test.match(
+      description,
+      /per second|Open sessions|Waiting requests|^Time .*, ms, the average that HAProxy itself keeps/,
+      metric,
+    )
   }
 })
 

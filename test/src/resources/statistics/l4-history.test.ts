@@ -45,7 +45,10 @@ t.test('an object has a history from its apply on, the same at both paths; nothi
   t.match((await call('GET', `${path}&metrics=nonesuch`)).json, { code: 'INVALID_QUERY' })
   const uncounted = (await call('GET', `${path}&metrics=bytesIn,requestRate`)).json
   t.match(uncounted, { code: 'INVALID_QUERY', errors: [{ field: 'metrics', code: 'NOT_ALLOWED' }] })
-  t.match(uncounted.message, /"requestRate", which nobody counts for Layer 4 frontends: they have currentSessions/)
+  t.match(
+    uncounted.message,
+    /"requestRate", which is not recorded for Layer 4 frontends: available are currentSessions/,
+  )
   const several = await call('GET', `/ipvsDirector/stats/rips/${window}&ids=${ripId}&metrics=bytesIn`)
   t.match(several.json.data, { reals: [{ backendId, id: ripId, series: { bytesIn: [null] } }] })
 })

@@ -94,7 +94,10 @@ t.test('a frontend has no queue and no times: a request for them is told what it
     test.same(ask('backend', { ...WINDOW, metrics: name }).query.metrics, [name])
     const error = await refuses(test, 'INVALID_QUERY', () => ask('frontend', { ...WINDOW, metrics: `bytesIn,${name}` }))
     test.match(error.details.errors, [{ field: 'metrics', code: 'NOT_ALLOWED' }])
-    test.match(error.message, new RegExp(`"${name}", which nobody counts for Layer 7 frontends: they have .* errors$`))
+    test.match(
+      error.message,
+      new RegExp(`"${name}", which is not recorded for Layer 7 frontends: available are .* errors$`),
+    )
   }
 })
 
@@ -166,7 +169,7 @@ t.test('several objects in one answer, in the order of their ids; every bad id i
     refused.errors.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`),
     ['ids NOT_FOUND', 'ids NOT_FOUND', 'ids NOT_FOUND'],
   )
-  test.match(refused.message, /which is a backend; .*which is no id; .*"nope", which is no frontend that runs/)
+  test.match(refused.message, /which is a backend; .*which is not an id; .*"nope", which is not a running frontend/)
   const many = Array.from({ length: 51 }, (_, n) => `f${n}`).join()
   test.match((await several('frontends', many)).json.errors, [{ field: 'ids', code: 'TOO_MANY' }])
   test.match((await several('frontends', '')).json.errors, [{ field: 'ids' }])

@@ -6,7 +6,7 @@ t.test('the requested objects have to exist, and their number is limited', async
   const ask = async (ids: string) => (await call('GET', `/${node}/stats/stream?ids=${ids}`)).json
   test.match(await ask('nothing'), {
     code: 'INVALID_QUERY',
-    errors: [{ field: 'ids', code: 'NOT_FOUND', message: 'has "nothing", of which nothing runs' }],
+    errors: [{ field: 'ids', code: 'NOT_FOUND', message: 'has "nothing", which is not a running object' }],
   })
   test.match(await ask(''), { code: 'INVALID_QUERY' })
   const many = Array.from({ length: 101 }, (_, n) => `x${n}`).join()
