@@ -14,9 +14,9 @@ import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 export const Named = closed(
   {
-    name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the record instead, whatever its case.' }),
+    name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the record, not case-sensitive.' }),
   },
-  'The record by its name.',
+  'Reference to the record by name.',
   'ByName',
 )
 
@@ -137,7 +137,7 @@ export class Lookup implements Replacing {
     const seen = new Set()
     for (const [index, id] of ids.entries()) {
       if (typeof id !== 'string') continue
-      if (seen.has(id)) this.errors.push({ field: inside(index), code: 'NOT_UNIQUE', message: 'is there already' })
+      if (seen.has(id)) this.errors.push({ field: inside(index), code: 'NOT_UNIQUE', message: 'already exists' })
       seen.add(id)
     }
   }
@@ -180,7 +180,7 @@ function idsIn(schema: TSchema, body: unknown, ctx: Looking): unknown {
   const { errors, candidates } = lookup
   if (errors.length === 0) return ids
   const list = errors.slice(0, 5).map(({ field, message }) => `${field}: ${message}`)
-  throw new ApiError('INVALID_BODY', `The body names records that cannot be told: ${list.join('; ')}`, {
+  throw new ApiError('INVALID_BODY', `The body names unknown or ambiguous records: ${list.join('; ')}`, {
     errors,
     ...(candidates.length === 0 ? {} : { data: { candidates } }),
   })

@@ -45,7 +45,8 @@ export const nodeParameter = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 64,
-    description: 'Id of the node that answers, or `all`: every node of the cluster. The node that is asked.',
+    description:
+      'Id of the answering node, or `all` for every node of the cluster. Default: the node that receives the request.',
   }),
 )
 
@@ -54,7 +55,7 @@ export const oneNodeParameter = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 64,
-    description: 'Id of the node that answers. The node that is asked.',
+    description: 'Id of the answering node. Default: the node that receives the request.',
   }),
 )
 

@@ -40,14 +40,14 @@ export const pageParameters = (usual: number | undefined) => ({
       minimum: 1,
       maximum: PAGE_MAX,
       ...(usual === undefined ? {} : { default: usual }),
-      description: `At most so many, 1 to ${PAGE_MAX}; ${usual ?? 'all'} when left out.`,
+      description: `Maximum number of entries, 1 to ${PAGE_MAX}; default ${usual ?? 'all'}.`,
     }),
   ),
   after: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 1024,
-      description: 'As `next` of the page before; without it the first page.',
+      description: 'Value of `next` from the previous page; if omitted, the first page.',
     }),
   ),
 })
@@ -59,13 +59,17 @@ export function listQuery(rules: ListRules, own: TObject | undefined): TObject {
   const properties = {
     ...own?.properties,
     name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: `Only what has this ${named}, whatever its case.` }),
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: `Only records with this ${named}, not case-sensitive.`,
+      }),
     ),
     q: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: `Only what holds this text, whatever its case, in ${['id', named, ...others].join(', ')}.`,
+        description: `Only records that contain this text, not case-sensitive, in ${['id', named, ...others].join(', ')}.`,
       }),
     ),
     ...pageParameters(rules.usual),
@@ -77,9 +81,7 @@ export function listQuery(rules: ListRules, own: TObject | undefined): TObject {
 export const listBeside = (own: TObject | undefined): TObject =>
   Type.Object({
     ...own?.properties,
-    next: Type.Optional(
-      Type.String({ description: 'Ask with it as `after` for what follows; absent where nothing does.' }),
-    ),
+    next: Type.Optional(Type.String({ description: 'Value of `after` for the next page; absent on the last page.' })),
   })
 
 /** A list as a handler returns it: plain, with a function for each record, or as the only field of its data. */
@@ -188,7 +190,7 @@ function readPlace(list: string, after: string): string {
 }
 
 function refusePlace(): never {
-  const message = 'is no `next` of this list'
+  const message = 'is not a `next` value of this list'
   throw new ApiError('INVALID_QUERY', `The query has 1 problem: after ${message}`, {
     errors: [{ field: 'after', code: 'FORMAT', message }],
   })

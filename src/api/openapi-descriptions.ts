@@ -7,12 +7,12 @@ import { refusalCodes } from './refusal-codes.ts'
  * what it accepts and when it takes effect, and the refusals specific to it.
  */
 
-const BY_HAPROXY = 'HAProxy takes it at runtime where it can, else by a reload that drops no connection'
-const BY_KEEPALIVED = 'keepalived takes it at runtime where it can, else by a reload that drops no connection'
-const BY_BOTH = 'HAProxy and keepalived take it at runtime where they can, else by a reload that drops no connection'
-const BY_DAEMON = 'the daemon goes by it without touching a program'
-const BY_KERNEL = 'the addresses and routes of the kernel follow'
-const BY_SNMPD = 'snmpd is restarted with it'
+const BY_HAPROXY = 'HAProxy applies it at runtime if possible, otherwise by a reload that drops no connection'
+const BY_KEEPALIVED = 'keepalived applies it at runtime if possible, otherwise by a reload that drops no connection'
+const BY_BOTH = 'HAProxy and keepalived apply it at runtime if possible, otherwise by a reload that drops no connection'
+const BY_DAEMON = 'the daemon uses it without affecting other programs'
+const BY_KERNEL = 'the addresses and routes of the kernel are updated'
+const BY_SNMPD = 'snmpd is restarted'
 
 /** What an apply does with changes staged by endpoints of this resource. */
 const AT_APPLY: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const AT_APPLY: Readonly<Record<string, string>> = {
   alertRules: BY_DAEMON,
   alertTargets: BY_DAEMON,
   acmeAccounts: BY_DAEMON,
-  acmeOrders: 'the daemon goes by it, and brings what the CA issues to what shows it',
+  acmeOrders: 'the daemon uses it, and deploys issued certificates',
   syslogServer: BY_DAEMON,
   realServers: BY_BOTH,
   healthChecks: BY_BOTH,
@@ -35,17 +35,17 @@ const AT_APPLY: Readonly<Record<string, string>> = {
   l4Backends: BY_KEEPALIVED,
   l7Frontends: BY_HAPROXY,
   l7Backends: BY_HAPROXY,
-  l7Raw: 'HAProxy is reloaded with it, without dropping a connection',
-  certificates: 'what shows it takes it without dropping a connection',
-  cipherLists: 'HAProxy is reloaded with it where a frontend names it',
+  l7Raw: 'HAProxy is reloaded without dropping a connection',
+  certificates: 'its users load it without dropping a connection',
+  cipherLists: 'HAProxy is reloaded if a frontend uses it',
   ipGroups: BY_KERNEL,
   staticIps: BY_KERNEL,
   floatingIps: BY_KERNEL,
   ipRoutes: BY_KERNEL,
-  conntrack: 'the kernel takes it',
-  systemProxy: 'what fetches packages goes by it',
-  dateTime: 'the machine has the time zone, and the service of NTP is restarted where its servers change',
-  userInterface: 'the API and sshd listen there',
+  conntrack: 'the kernel uses it',
+  systemProxy: 'package downloads use it',
+  dateTime: 'the time zone is set, and the NTP service is restarted if its servers change',
+  userInterface: 'the API and sshd listen at the new addresses',
   snmp: BY_SNMPD,
   snmpUsers: BY_SNMPD,
 }
@@ -70,9 +70,9 @@ const EVERYWHERE: ReadonlySet<ErrorCode> = new Set([
 ])
 
 const NEEDS: Readonly<Record<Endpoint['access'], string>> = {
-  public: 'Takes no login',
-  authenticated: 'Takes a login and no role',
-  granted: 'Takes a role that grants it',
+  public: 'Needs no login',
+  authenticated: 'Needs a login, but no role',
+  granted: 'Needs a role that grants it',
 }
 
 export function describe(endpoint: Endpoint): string {
@@ -80,24 +80,24 @@ export function describe(endpoint: Endpoint): string {
   const codes = refusalCodes(endpoint).filter((code) => !EVERYWHERE.has(code))
   return [
     ...(about === undefined ? [] : [`${about}.`]),
-    `${NEEDS[access]}${endpoint.reveals ? ', which no read-only role does as the answer holds secrets' : ''}, and ${effectOf(endpoint)}.`,
-    ...(codes.length === 0 ? [] : [`Refused, beside what any request may be, with ${listed(codes)}.`]),
+    `${NEEDS[access]}${endpoint.reveals ? ', which no read-only role does because the answer contains secrets' : ''}, and ${effectOf(endpoint)}.`,
+    ...(codes.length === 0 ? [] : [`In addition to the general errors, it can fail with ${listed(codes)}.`]),
   ].join(' ')
 }
 
 function effectOf({ name, effect, managedOnly }: Endpoint): string {
-  const then = AT_APPLY[name.split('.', 1)[0] ?? ''] ?? 'every program that it concerns follows'
+  const then = AT_APPLY[name.split('.', 1)[0] ?? ''] ?? 'the affected programs are updated'
   switch (effect) {
     case 'read':
       return 'changes nothing'
     case 'stage':
-      return `is staged: the machine stays as it is until the next apply, with which ${then}`
+      return `is staged: nothing changes on the machine until the next apply, when ${then}`
     case 'stage-and-act':
-      return `is staged, but for what it says happens at once: with the next apply ${then}`
+      return `is staged, except for what takes effect immediately: with the next apply, ${then}`
     case 'act':
-      return `happens at once, without an apply${managedOnly ? '; a daemon that only watches refuses it' : ''}`
+      return `takes effect immediately, without an apply${managedOnly ? '; a daemon in observe mode refuses it' : ''}`
     case 'apply':
-      return 'is done when it is answered: the machine, or those of all nodes, are as it says, or as they were'
+      return 'is complete when the answer arrives: the change has either been applied on the machine, or on all nodes, or nothing has changed'
     default:
       return effect satisfies never
   }

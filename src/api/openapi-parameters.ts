@@ -12,10 +12,16 @@ const optional = (name: string, description: string): Json => ({
 
 /** Request headers that many endpoints accept. */
 export const PARAMETERS: Readonly<Record<string, Json>> = {
-  IfMatch: optional('If-Match', 'ETag of the record as it was read: 412 when it has changed since.'),
-  IfNoneMatch: optional('If-None-Match', 'ETag of an answer that the client has: 304 when it would be the same.'),
-  Sequence: optional('X-Fulcrum-Sequence', 'That of an earlier answer of any node: what is read has as much in it.'),
-  TransactionId: optional('X-Transaction-Id', 'Open transaction in which this is done, see POST /transactions.'),
+  IfMatch: optional('If-Match', 'ETag of the record from an earlier read: 412 if it has changed since.'),
+  IfNoneMatch: optional('If-None-Match', 'ETag of an answer that the client has stored: 304 if it is still current.'),
+  Sequence: optional(
+    'X-Fulcrum-Sequence',
+    'Sequence number from an earlier answer of any node: the answer is at least as recent.',
+  ),
+  TransactionId: optional(
+    'X-Transaction-Id',
+    'Id of an open transaction to which the request belongs, see POST /transactions.',
+  ),
 }
 
 const shared = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
@@ -36,7 +42,7 @@ export function parametersOf(endpoint: Endpoint): readonly Json[] {
 
 function pathParameters({ answeredByAny, ...endpoint }: Endpoint): readonly Json[] {
   const answers = answeredByAny === undefined || answeredByAny === 'in transactions'
-  const node = answers ? 'Id of the node that answers.' : 'Id of the node.'
+  const node = answers ? 'Id of the answering node.' : 'Id of the node.'
   return [...documentedPath(endpoint).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -47,9 +53,9 @@ function pathParameters({ answeredByAny, ...endpoint }: Endpoint): readonly Json
 }
 
 const READ: Readonly<Record<string, string>> = {
-  cookie: 'The cookie that the beginning of the login has set.',
-  'last-event-id': 'Number of the last event that was received.',
-  'x-backup-passphrase': 'Passphrase of the backup, 8 to 256 printable ASCII characters; without it, none.',
+  cookie: 'Cookie set at the start of the login.',
+  'last-event-id': 'Number of the last event received.',
+  'x-backup-passphrase': 'Passphrase of the backup, 8 to 256 printable ASCII characters; if omitted, none.',
 }
 
 function headerParameters({ headers }: Endpoint): readonly Json[] {

@@ -41,25 +41,25 @@ const header = (description: string, required: boolean, more: Json = {}): Json =
 
 /** The headers of answers, other than those of HTTP itself. */
 export const HEADERS: Readonly<Record<string, Json>> = {
-  'X-Request-Id': header('Names the request in the log of the daemon and in its audit log.', true),
+  'X-Request-Id': header('Id of the request in the log of the daemon and in the audit log.', true),
   'X-Fulcrum-Sequence': header(
-    'How much of the log of the cluster is in the answer; a read with this number waits up to a second for as much. Absent without a cluster, and in figures.',
+    'Number of the last entry of the shared log in the answer; a read with this number waits up to a second for that entry. Absent without a cluster, and for figures.',
     false,
     { pattern: '^[0-9]+$' },
   ),
   'X-Cluster': header(
-    'Too few nodes of the cluster answer: what is read may be old, and nothing can be changed.',
+    'Too few nodes of the cluster answer: reads may return old data, and no changes are possible.',
     false,
     {
       const: 'no-quorum',
     },
   ),
-  'Retry-After': header('Seconds after which the same request may be taken.', true, { pattern: '^[0-9]+$' }),
+  'Retry-After': header('Seconds after which the request may be repeated.', true, { pattern: '^[0-9]+$' }),
   Allow: header('Methods of the path, separated by commas.', true),
   'WWW-Authenticate': header('How to log in.', true, { const: 'Bearer' }),
-  Location: header('Path of the job that goes on.', true, { pattern: '^/api/v1/jobs/' }),
-  ETag: header('Revision of the record that was read, for If-Match; absent where no single record was.', false),
-  'X-Dry-Run': header('The trial profile recorded what it would do to the machine, and did not do it.', false, {
+  Location: header('Path of the running job.', true, { pattern: '^/api/v1/jobs/' }),
+  ETag: header('Revision of the record, for If-Match; absent unless a single record was read.', false),
+  'X-Dry-Run': header('The trial profile only recorded the changes to the machine.', false, {
     const: 'true',
   }),
 }
@@ -69,15 +69,15 @@ const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster'] as const
 
 /** Headers of single endpoints, which name them in `sends`. */
 const OWN_HEADERS: Readonly<Record<string, Json>> = {
-  Tag: header('Tag of these bytes, for If-None-Match.', true),
-  Elsewhere: header('Where the browser goes on.', true),
-  'Set-Cookie': header('Ties the login to this browser; programs that are none get no cookie.', false),
+  Tag: header('ETag of the content, for If-None-Match.', true),
+  Elsewhere: header('Where the browser continues.', true),
+  'Set-Cookie': header('Ties the login to this browser; other programs get no cookie.', false),
   'Content-Security-Policy': header('What the page may load.', true),
-  'Referrer-Policy': header('The page tells nobody where it is.', true, { const: 'no-referrer' }),
-  'Content-Disposition': header('Name to keep the file under.', true),
-  'X-Resolution': header('With CSV: the seconds per point that were served.', false, { pattern: '^[0-9]+$' }),
+  'Referrer-Policy': header('The page does not reveal its address.', true, { const: 'no-referrer' }),
+  'Content-Disposition': header('Suggested file name.', true),
+  'X-Resolution': header('With CSV: seconds per point of the answer.', false, { pattern: '^[0-9]+$' }),
   'X-Backup-Warning': header(
-    'Without a passphrase: that the file holds private keys and passwords in the clear.',
+    'Without a passphrase: warns that the file contains private keys and passwords in plain text.',
     false,
   ),
 }
@@ -139,14 +139,14 @@ function successes(endpoint: Endpoint): Json {
   if (maySendOn) answers['303'] = success(endpoint, 303)
   if (isTagged) {
     const headers = { ...headersOf(OF_ALL), ETag: OWN_HEADERS['Tag'] }
-    answers['304'] = { description: 'If-None-Match names these bytes: there is no body.', headers }
+    answers['304'] = { description: 'The content still has the ETag in If-None-Match: there is no body.', headers }
   }
   return answers
 }
 
 const INSTEAD: Readonly<Record<number, string>> = {
-  202: 'the job goes on',
-  303: 'or a redirect to the admin page, which has begun it.',
+  202: 'the job continues',
+  303: 'or a redirect to the admin page, if it started the login.',
 }
 
 function success(endpoint: Endpoint, status: number): Json {
@@ -178,7 +178,7 @@ function ofSuccess({ effect, method, isTagged, whole, produces, sends }: Endpoin
   }
 }
 
-const JOB: Json = { type: 'string', description: 'Id of the job that goes on, see GET /jobs/{id}.' }
+const JOB: Json = { type: 'string', description: 'Id of the running job, see GET /jobs/{id}.' }
 
 /** Returns the name of an envelope that has no fields of its own. */
 function plainEnvelope(data: TSchema | undefined, status: number): string | undefined {
@@ -202,7 +202,7 @@ function envelope({ data, beside }: Endpoint, status: number): Json {
     ],
     properties: {
       status: { type: 'string', const: 'success', description: 'Always `success`.' },
-      message: { type: 'string', description: 'What was done, for people.' },
+      message: { type: 'string', description: 'Result in words.' },
       ...(hasData ? { data: plain(data) } : {}),
       ...(status === 202 ? { job: JOB } : {}),
       ...Object.fromEntries(Object.entries(beside?.properties ?? {}).map(([name, schema]) => [name, plain(schema)])),

@@ -16,7 +16,7 @@ const FIELD_ERROR: Json = {
   properties: {
     field: { type: 'string', description: 'Dotted path of the field.' },
     code: { type: 'string', description: 'What is wrong with it, such as REQUIRED, TYPE, OUT_OF_RANGE or UNKNOWN.' },
-    message: { type: 'string', description: 'The same for people.' },
+    message: { type: 'string', description: 'Description of the problem.' },
   },
 }
 
@@ -25,14 +25,14 @@ const ERROR: Json = {
   required: ['status', 'message', 'code'],
   properties: {
     status: { type: 'string', const: 'error', description: 'Always `error`.' },
-    message: { type: 'string', description: 'What went wrong and what to do next.' },
-    code: { type: 'string', enum: Object.keys(ERRORS), description: 'Stable code of the refusal.' },
+    message: { type: 'string', description: 'What went wrong, and what to do next.' },
+    code: { type: 'string', enum: Object.keys(ERRORS), description: 'Stable error code.' },
     errors: {
       type: 'array',
       items: { $ref: '#/components/schemas/FieldError' },
       description: 'One entry per field with a problem.',
     },
-    data: { description: 'Details of some codes, such as data.usage of IN_USE.' },
+    data: { description: 'Details for some codes, such as data.usage for IN_USE.' },
   },
 }
 
@@ -60,7 +60,7 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
       title: 'Fulcrum appliance management API',
       version,
       description:
-        'Management of load-balancing appliances. Changes are staged and take effect with PUT /services/apply. Where a request fits two paths, the one is meant whose first differing segment is written out.',
+        'Management of load-balancing appliances. Changes are staged and take effect with PUT /services/apply. If a request matches two paths, the one whose first differing segment is literal applies.',
       contact: { name: 'Fulcrum' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -76,7 +76,7 @@ async function refuseOthers(reading: Endpoint, ctx: Context, request: Request, s
   const stored = (await recordIfSeen(reading, ctx, request)) ?? {}
   const still = Object.keys(sent).filter((name) => !reading.moving.includes(name))
   const other = still.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
-  const message = 'is read only: leave it out, or send it back as it reads now'
+  const message = 'is read-only: omit it, or send its current value'
   refuseFields(other.map((field): FieldProblem => ({ field, code: 'READ_ONLY', message })))
 }
 

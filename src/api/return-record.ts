@@ -9,7 +9,7 @@ import { Reply } from './reply.ts'
 /** A caller that creates a record may request the record itself in the answer, as a read would answer it. */
 
 const WantedReturn = Type.Optional(
-  Type.Enum(['record'], { description: 'Answers the whole record, as reading it would; without it, its id.' }),
+  Type.Enum(['record'], { description: 'record: returns the whole record, as a read would; if omitted, only its id.' }),
 )
 
 type Json = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ export function contradictions(body: Body, spellings: Spellings): readonly Field
   return Object.entries(spellings).flatMap(([other, name]): FieldProblem[] => {
     if (body[other] === undefined || body[name] === undefined) return []
     if (isDeepStrictEqual(body[other], body[name])) return []
-    const message = `says something else than ${name}, which is the same field: send one of them`
+    const message = `conflicts with ${name}, which is the same field: send only one of them`
     return [{ field: other, code: 'INVALID_BODY', message }]
   })
 }

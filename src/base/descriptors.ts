@@ -16,6 +16,6 @@ export function descriptorsMax(limits = readFileSync('/proc/self/limits', 'utf8'
 export function assertDescriptors(descriptors = descriptorsMax()): void {
   if (descriptors >= DESCRIPTORS_MIN) return
   throw new Error(
-    `${descriptors} files may be open at once, and at least ${DESCRIPTORS_MIN} are needed: raise the limit with ulimit -n or LimitNOFILE=`,
+    `only ${descriptors} files may be open, but at least ${DESCRIPTORS_MIN} are needed: raise the limit with ulimit -n or LimitNOFILE=`,
   )
 }

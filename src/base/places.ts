@@ -28,9 +28,9 @@ export class Places {
     const { all_max, each_max } = this.#options
     const own = this.#taken.get(holder) ?? 0
     if (own >= each_max)
-      throw this.#refusal(`${each_max} ${this.#options.what} of yours are under way, the most of one user`)
+      throw this.#refusal(`${each_max} ${this.#options.what} of yours are running, the maximum per user`)
     if (this.#open >= all_max)
-      throw this.#refusal(`${all_max} ${this.#options.what} are under way, the most of all users`)
+      throw this.#refusal(`${all_max} ${this.#options.what} are running, the maximum for all users`)
     this.#taken.set(holder, own + 1)
     this.#open += 1
     let isTaken = true

@@ -64,7 +64,7 @@ export class Repeated {
       return
     }
     const again = before === undefined ? {} : { before: before.untold }
-    this.#log.warn('a look failed; it is tried again', { look, reason, ...again })
+    this.#log.warn('a periodic check failed and will be retried', { look, reason, ...again })
     this.#told = { reason, at_ms: now_ms, untold: 0 }
   }
 }

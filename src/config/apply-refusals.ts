@@ -23,7 +23,7 @@ export function planRefusal(
 export function titleOf(isUndone: boolean): string {
   return isUndone
     ? 'The apply failed and was undone'
-    : 'The apply failed and was not undone, so the machine is not as running says; the log of the node tells why'
+    : 'The apply failed and could not be undone, so the machine differs from the running configuration; the log of the node has the reason'
 }
 
 export function applyFailed({

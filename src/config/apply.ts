@@ -149,7 +149,7 @@ export class ApplyEngine {
         const header = await this.#freeze(begun, options, take)
         return await this.#applyFrozen(store.frozen(applyId) ?? [], options, caller, header)
       } catch (error) {
-        const reason = error instanceof ApiError ? error.message : 'a defect of the daemon; its log explains it'
+        const reason = error instanceof ApiError ? error.message : 'a defect of the daemon; see its log'
         this.#parts.tell({ state: 'refused', by: caller.by, revision: store.revision, reason })
         throw error
       } finally {
@@ -181,7 +181,7 @@ export class ApplyEngine {
       await thaw(store, applyId)
     } catch (error) {
       if (others === undefined) throw error
-      log.warn('that an apply came to nothing could not be written yet', { applyId, why: String(error) })
+      log.warn('the failure of an apply could not be recorded yet', { applyId, why: String(error) })
     }
   }
 
@@ -232,9 +232,14 @@ export class ApplyEngine {
    */
   async revertNow({ by, may }: Pick<Caller, 'by' | 'may'>): Promise<TakenBack> {
     return this.#machine.run('caller', async () => {
-      const { revision } = requireWaiting(this.#parts.store, may, 'ask somebody who may, or wait until it is reverted')
+      const { revision } = requireWaiting(
+        this.#parts.store,
+        may,
+        'ask somebody with the right, or wait until it is reverted',
+      )
       const taken = await this.#takeBack(by, `revision ${revision} was reverted`)
-      if (taken === undefined) throw new ApiError('NOT_FOUND', 'No apply waits any more: another node was first')
+      if (taken === undefined)
+        throw new ApiError('NOT_FOUND', 'No apply waits any more: another node has already settled it')
       return taken
     })
   }
@@ -258,7 +263,7 @@ export class ApplyEngine {
     return this.#machine.run('caller', async () => {
       const { store } = this.#parts
       const unconfirmed = await store.edit(() => {
-        const waits = requireWaiting(store, may, 'ask somebody who may, or let the apply be reverted')
+        const waits = requireWaiting(store, may, 'ask somebody with the right, or let the apply be reverted')
         return { result: waits, entry: { op: 'confirm', applyId: waits.applyId } }
       })
       this.#parts.tell({ state: 'kept', by: unconfirmed.by, revision: unconfirmed.revision })

@@ -87,7 +87,7 @@ export class Applying implements ApplyActor {
   async revert(asking: Asking): Promise<WentLive> {
     const { live, failed } = await this.#parts.engine.revertNow(callerOf(asking))
     if (failed === undefined) return live
-    const title = `It is reverted as revision ${live.revision}, but the machine could not follow yet; this is retried every ten seconds`
+    const title = `It is reverted as revision ${live.revision}, but the change could not be made on the machine yet; this is retried every ten seconds`
     throw applyFailed({ ...failed, nodeId: this.#parts.nodeId, title })
   }
 

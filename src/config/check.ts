@@ -30,7 +30,9 @@ function checkSection<N extends SectionName>(title: string, reader: RecordReader
   for (const { value } of reader.list(section, CLUSTER)) {
     if (!validator.Check(value)) {
       const [error] = validator.Errors(value)
-      problems.push(`${title}: a record of ${section} does not fit: ${error?.instancePath} ${error?.message}`)
+      problems.push(
+        `${title}: a record of ${section} does not match its schema: ${error?.instancePath} ${error?.message}`,
+      )
       continue
     }
     const name = nameKey(String(asRecord(section, value)[nameField]))
@@ -49,7 +51,7 @@ function checkChanges(store: ConfigStore): readonly string[] {
   }
   const [latest] = store.revisions(1)
   if ((latest?.revision ?? 0) !== store.revision) {
-    problems.push(`the last kept revision is ${latest?.revision ?? 0}, running is ${store.revision}`)
+    problems.push(`the last kept revision is ${latest?.revision ?? 0}, but revision ${store.revision} is running`)
   }
   return problems
 }

@@ -12,7 +12,7 @@ import { danglingReferences } from '../rules/references.ts'
 import { changeTo, configView, frozenView } from './views.ts'
 
 const HOW_TO_GO_ON =
-  'apply some of the changes with {"changes": [ids]} or your own with {"mine": true}, or ask somebody who may'
+  'apply some of the changes with {"changes": [ids]} or your own with {"mine": true}, or ask somebody with the right'
 
 /** Returns a stored change in the form in which rights are judged. */
 export const toJudged = ({ before, after, ...change }: Change): Judged => ({
@@ -73,7 +73,7 @@ function refuseShared(chosen: readonly Change[]): void {
     .map((change): FieldError => ({
       field: change.id,
       code: 'NOT_SUPPORTED',
-      message: `${told(toJudged(change))} concerns who may do what, which is the same on all nodes`,
+      message: `${told(toJudged(change))} concerns accounts and rights, which are the same on all nodes`,
     }))
   if (errors.length === 0) return
   const message = `Nodes cannot differ in accounts and rights: PUT /services/apply applies these on all, {"changes": [ids]} leaves them out here`
@@ -115,11 +115,11 @@ function refuseMissing(missing: readonly Change[]): void {
   const errors = missing.map((change): FieldError => ({
     field: change.id,
     code: 'DEPENDS_ON_PENDING',
-    message: `${told(toJudged(change))} goes with what was chosen`,
+    message: `${told(toJudged(change))} is needed by the chosen changes`,
   }))
   throw new ApiError(
     'DEPENDS_ON_PENDING',
-    'What was chosen needs other pending changes: apply those, which are in errors, first or as well',
+    'The chosen changes need other pending changes, listed in errors: apply those first or as well',
     { errors },
   )
 }

@@ -71,7 +71,7 @@ function refuseOutside<N extends SectionName>({ section, may }: Confinement<N>, 
 function outside<N extends SectionName>(section: N, record: SectionRecords[N]): string {
   const name = String(record[SECTIONS[section].nameField])
   const named = nameRecord(section, { id: record.id, name })
-  return `Your roles grant this for some records only, and the ${named} is not one of them: see GET /localUsers/me`
+  return `Your roles grant this for some records only, but not for the ${named}: see GET /localUsers/me`
 }
 
 function refuseMissing(section: SectionName, id: string): never {

@@ -12,10 +12,10 @@ import { frozenView } from './views.ts'
 export type Discarded = 'all' | { readonly by: string } | { readonly id: string }
 
 const HOW_TO_GO_ON =
-  'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
+  'discard your own with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody with the right'
 /** Used when changes of access are among them, whoever made them. */
 const HOW_TO_LEAVE_ACCESS =
-  'those of users, roles and log-in settings go together; discard others with DELETE /services/pending/{changeId}, or ask somebody who may'
+  'changes to users, roles and login settings are discarded together; discard others with DELETE /services/pending/{changeId}, or ask somebody with the right'
 
 interface Discarding {
   /** Ids of all changes to take back. */
@@ -35,14 +35,14 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): Dis
     (change) => which === 'all' || ('id' in which ? change.id === which.id : isOnlyOf(change, which.by)),
   )
   if (which !== 'all' && 'id' in which && named.length === 0) {
-    throw new ApiError('NOT_FOUND', `There is no pending change with id ${which.id} that was staged`)
+    throw new ApiError('NOT_FOUND', `There is no staged change with id ${which.id}`)
   }
   const wanted = new Set(named)
   const gone = isOfAccess(named) ? changes.filter((change) => wanted.has(change) || isOfAccess([change])) : named
   const howToGoOn = which !== 'all' && isOfAccess(named) ? HOW_TO_LEAVE_ACCESS : HOW_TO_GO_ON
   refuseForeign(gone.map(toJudged), may, howToGoOn, () => frozenView(store.agreed, changes))
   if (gone.some(({ id }) => store.isFrozen(id))) {
-    throw new ApiError('APPLY_IN_PROGRESS', 'This is being applied right now; change it back afterwards', {
+    throw new ApiError('APPLY_IN_PROGRESS', 'This change is being applied right now; change it back afterwards', {
       headers: { 'Retry-After': '1' },
     })
   }

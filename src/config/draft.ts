@@ -182,7 +182,7 @@ export class Draft {
 
   #create<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     if (this.#find(section, record.id) !== undefined) {
-      throw new ApiError('ID_NOT_UNIQUE', `Another ${SECTIONS[section].label} has the id ${record.id} already`, {
+      throw new ApiError('ID_NOT_UNIQUE', `Another ${SECTIONS[section].label} already has the id ${record.id}`, {
         errors: [{ field: 'id', code: 'ID_NOT_UNIQUE', message: 'is taken' }],
       })
     }
@@ -296,7 +296,7 @@ export class Draft {
     const other = id === undefined ? undefined : this.#find(section, id)
     if (other === undefined) return
     const named = nameRecord(section, { id: other.id, name: String(other[nameField]) })
-    throw new ApiError('NAME_NOT_UNIQUE', `The name is that of the ${named} already`, {
+    throw new ApiError('NAME_NOT_UNIQUE', `The name is already taken by the ${named}`, {
       errors: [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }],
     })
   }

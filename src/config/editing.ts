@@ -80,7 +80,7 @@ export class Editing {
       ({ section, scope, key, base }) => (candidate.get(section, scope, key)?.revision ?? null) !== base,
     )
     if (conflicts.length > 0) {
-      const message = 'Records of this transaction were changed outside it meanwhile; roll it back and repeat'
+      const message = 'Records of this transaction have been changed outside it; roll it back and repeat'
       const records = conflicts.map(({ section, key }) => ({ resource: section, resourceId: key }))
       throw new ApiError('REVISION_MISMATCH', message, { data: { records } })
     }

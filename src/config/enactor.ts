@@ -109,11 +109,11 @@ export class Enactor {
     if (result.ok) return
     if (!result.undone) {
       const { why, output } = result
-      log.error('a check could not put back what it wrote; it is tried again', { why, output })
+      log.error('a check could not restore the files that it wrote; this is retried', { why, output })
       const header = { applyId: newId(), revision: store.revision, by: 'fulcrum', at: new Date().toISOString() }
       await store.openJournal(this.#journal({ ...header, comment: why }, plan.steps, new Set(plan.owners), []))
     }
-    const title = result.undone ? 'The check could not be run' : 'A check could not be undone; this is retried'
+    const title = result.undone ? 'The check could not run' : 'A check could not be undone; this is retried'
     throw this.#refusal(result, plan, desired, title)
   }
 
@@ -136,7 +136,7 @@ export class Enactor {
           const change = await part.enact(attemptedView(store.running, attempted), desired)
           change?.keep()
         } catch (error) {
-          log.error('a part of the daemon could not go back', { reason: reasonOf(error) })
+          log.error('a part of the daemon could not be reset', { reason: reasonOf(error) })
         }
       }
     }
@@ -206,7 +206,7 @@ export class Enactor {
         const change = await part.enact(running, desired)
         if (change !== undefined) done.push(change)
       } catch (error) {
-        throw await takeBack('listen where the user interface is wanted', reasonOf(error))
+        throw await takeBack('listen at the new address of the user interface', reasonOf(error))
       }
     }
     return {
@@ -235,7 +235,7 @@ export class Enactor {
       await store.closeJournal(applyId)
       return true
     }
-    log.error('the previous configuration could not be restored; it is tried again', {
+    log.error('the previous configuration could not be restored; this is retried', {
       why: failed.why,
       output: failed.output,
     })
@@ -249,7 +249,8 @@ export class Enactor {
   async converge(select: (driver: Driver) => boolean): Promise<PlanResult> {
     const { store, drivers, log } = this.#parts
     const { wanted: running, journal } = this.#wanted()
-    if (journal !== undefined) log.warn('an apply did not finish; restoring running', { applyId: journal.applyId })
+    if (journal !== undefined)
+      log.warn('an apply did not finish; restoring the running configuration', { applyId: journal.applyId })
     await prepare(drivers, running)
     const attempted = journal === undefined ? undefined : attemptedView(store.running, journal.attempted ?? [])
     const isInDoubt = ({ name }: Driver) => journal !== undefined && journal.drivers?.includes(name) !== false
@@ -289,7 +290,11 @@ export class Enactor {
       if (result.ok) for (const warning of result.warnings) log.warn(warning, { driver: driver.name })
       else {
         failed ??= result
-        log.error('running could not be restored', { driver: driver.name, why: result.why, output: result.output })
+        log.error('the running configuration could not be restored', {
+          driver: driver.name,
+          why: result.why,
+          output: result.output,
+        })
       }
     }
     return failed

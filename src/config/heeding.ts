@@ -16,6 +16,6 @@ export async function heedWarnings(
 ): Promise<readonly Warning[]> {
   const warnings = await warningsOf(running, desired, frozen.map(recordChange), now_ms)
   if (refuseWarnings !== true || warnings.length === 0) return warnings
-  const message = `${summarize(warnings)}; apply without refuseWarnings if that is meant`
+  const message = `${summarize(warnings)}; apply without refuseWarnings if this is intended`
   throw new ApiError('WARNINGS', message, { data: { warnings } })
 }

@@ -212,11 +212,11 @@ export function refuseForeign(
   }
   const foreign = changes.flatMap((change) => {
     const missed = missedRight(change, may)
-    if (missed !== undefined) return [{ change, why: `takes the right ${missed.join(' or ')}` }]
+    if (missed !== undefined) return [{ change, why: `needs the right ${missed.join(' or ')}` }]
     const reached = reachedBeyond(change, may, find)
     if (reached === undefined) return []
     const { field, section, id } = reached
-    const why = `takes the right ${section}.get for what its ${field} names, the ${SECTIONS[section].label} ${id}`
+    const why = `needs the right ${section}.get for the ${SECTIONS[section].label} ${id} in ${field}`
     return [{ change, why }]
   })
   if (foreign.length === 0) return

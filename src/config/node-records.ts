@@ -62,7 +62,7 @@ export function readNodeRecords(sent: unknown, nodeId: string): NodeRecords {
 }
 
 const wrong = (what: string) =>
-  new ApiError('INVALID_BODY', `The ${what} that the node brings along cannot be read; use the same version of Fulcrum`)
+  new ApiError('INVALID_BODY', `The ${what} of the joining node cannot be read; use the same version of Fulcrum`)
 
 const contentsOf = (records: SectionContents): ConfigView => ({
   get: (section, id) => records[section]?.find((record) => record.id === id),
@@ -107,7 +107,7 @@ export function changesBy(
   node: { readonly id: string; readonly name: string },
 ): readonly Change[] {
   if (store.underWay() !== undefined || store.unconfirmed() !== undefined) {
-    const message = 'An apply is under way in the cluster, or waits for its confirmation; join again when it has ended'
+    const message = 'An apply is running in the cluster, or waits for confirmation; join again when it has ended'
     throw new ApiError('APPLY_IN_PROGRESS', message)
   }
   return broughtBy(configView(store.agreed), records, node)

@@ -10,6 +10,6 @@ export function refuseOverRights(changes: readonly RecordChange[], mayMakeRoles:
   if (mayMakeRoles || !changes.some(({ section }) => ACCESS_SECTIONS.has(section))) return
   throw new ApiError(
     'PERMISSION_DENIED',
-    'This would change users, roles or how people log in: it takes the right to POST /rbac/roles',
+    'This would change users, roles or login settings: it needs the right to POST /rbac/roles',
   )
 }

@@ -100,14 +100,14 @@ export class Plans implements PlansActor {
     this.#forgetOld()
     const kept = this.#kept.get(planId)
     if (kept === undefined) {
-      const message = `There is no plan ${planId} on this node: plans last 15 minutes, and end with the daemon; make it again`
+      const message = `There is no plan ${planId} on this node: plans last 15 minutes and do not survive a restart of the daemon; create it again`
       throw new ApiError('NOT_FOUND', message)
     }
     const { actor, client } = asking
     const caller = { by: actor.email, address: client.address, may: mayOf(asking) }
     const changes = () => {
       if (store.revision === kept.baseRevision) return this.#changesOf(kept.writes, asking)
-      const message = `Revision ${store.revision} runs by now, and the plan was made on ${kept.baseRevision}: make it again, and look at it`
+      const message = `Revision ${store.revision} is running now, but the plan was made for ${kept.baseRevision}: create it again and review it`
       throw new ApiError('REVISION_MISMATCH', message, { data: { revision: store.revision } })
     }
     const applied = await engine.applyUnstaged(changes, { force: undefined, ...options }, caller)

@@ -6,5 +6,5 @@ export function assertRecord(section: SectionName, record: unknown): void {
   const validator = validatorOf(SECTIONS[section].schema)
   if (validator.Check(record)) return
   const [first] = validator.Errors(record)
-  throw new Error(`a ${SECTIONS[section].label} does not fit its schema: ${first?.instancePath} ${first?.message}`)
+  throw new Error(`a ${SECTIONS[section].label} does not match its schema: ${first?.instancePath} ${first?.message}`)
 }

@@ -25,7 +25,7 @@ export async function reverse(
   may: May,
 ): Promise<number> {
   const writes = reverseOf(draft.view, revision, changes)
-  refuseForeign(judgedWrites(store, writes, origin), may, 'ask somebody who may', () => draft.view)
+  refuseForeign(judgedWrites(store, writes, origin), may, 'ask somebody with the right', () => draft.view)
   await draft.rewrite(writes, (view) => refuseUnfit(view, revision, writes))
   return writes.length
 }
@@ -83,20 +83,20 @@ async function refuseUnfit(view: ConfigView, revision: number, writes: readonly 
   const users = dangling.filter(({ refersTo }) => gone.has(`${refersTo.section} ${refersTo.id}`))
   if (users.length > 0) {
     const usage = users.map(({ section, id, name, field }) => ({ resource: section, id, name, field }))
-    const message = `What revision ${revision} made is used by ${named(users)}; change those first`
+    const message = `Records that revision ${revision} created are used by ${named(users)}; change those first`
     throw new ApiError('IN_USE', message, { data: { usage: usage.slice(0, LISTED_MAX) } })
   }
   const [first] = dangling
   if (first !== undefined) {
     const { label } = SECTIONS[first.refersTo.section]
-    const message = `As it was before revision ${revision}, ${named(dangling)} would need the ${label} ${first.refersTo.id}, which is gone; take the revision that removed it back first`
+    const message = `In the state before revision ${revision}, ${named(dangling)} would need the ${label} ${first.refersTo.id}, which no longer exists; undo the revision that removed it first`
     throw new ApiError('REVISION_MISMATCH', message, { data: { records: listed(dangling) } })
   }
   for (const section of SECTION_NAMES) {
     const [shared] = sharedNames(view, section)
     if (shared !== undefined) {
       const { label, nameField } = SECTIONS[section]
-      const message = `As it was before revision ${revision}, more than one ${label} would be named ${shared.name}; rename the one of now first`
+      const message = `In the state before revision ${revision}, more than one ${label} would be named ${shared.name}; rename the present one first`
       const errors = [{ field: nameField, code: 'NAME_NOT_UNIQUE', message: 'is taken' }]
       throw new ApiError('NAME_NOT_UNIQUE', message, { errors })
     }

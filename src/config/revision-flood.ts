@@ -27,7 +27,7 @@ export function refuseRevisionFlood(
   const left_s = Math.max(1, Math.ceil((Date.parse(first.at) - since_ms) / 1000))
   throw new ApiError(
     'TOO_MANY_AT_ONCE',
-    `You made ${own.length} revisions in a day, and more would push older ones out; apply several changes at once, or try again in ${left_s} seconds`,
+    `You created ${own.length} revisions in a day, and more would displace older ones; apply several changes together, or try again in ${left_s} seconds`,
     { headers: { 'Retry-After': String(left_s) } },
   )
 }

@@ -96,7 +96,7 @@ export class Revisions implements RevisionsReader {
 
   #unknown(oldest: number): ApiError {
     const kept = `${oldest} to ${this.#store.revision}`
-    return new ApiError('NOT_FOUND', `There is no such revision; those from ${kept} are kept`)
+    return new ApiError('NOT_FOUND', `There is no such revision; revisions ${kept} are stored`)
   }
 }
 

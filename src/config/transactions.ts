@@ -162,7 +162,7 @@ export class Transactions {
   refuseInside(id: string): void {
     const open = this.#named(id)
     const message =
-      'This request is about pending changes and never about the edits of a transaction; ' +
+      'This request concerns pending changes, not the edits of a transaction; ' +
       `send it without X-Transaction-Id, or commit or roll back the transaction ${id} first`
     throw new ApiError('TRANSACTION_OPEN', message, { data: this.#entryOf(open) })
   }
@@ -196,11 +196,8 @@ export class Transactions {
     if (owner.userId === userId) return
     const { writes } = this.#heldOf(this.#here(id))
     const edits = judgedWrites(this.#store, writes, { actor: owner.email, endpoint: '' })
-    refuseForeign(
-      edits,
-      may,
-      `ask ${owner.email}, or wait: a transaction that is idle for 15 minutes is rolled back`,
-      () => configView(this.#store.candidate),
+    refuseForeign(edits, may, `ask ${owner.email}, or wait: idle transactions are rolled back after 15 minutes`, () =>
+      configView(this.#store.candidate),
     )
   }
 
@@ -265,10 +262,10 @@ export class Transactions {
     const { nodeId } = open
     const where = this.#holders.nameOf(nodeId) ?? nodeId
     if (!this.#holders.isReachable(nodeId)) {
-      const message = `The node ${where}, which holds the transaction ${id}, is not reached; its owner may roll it back`
+      const message = `The node ${where}, which holds the transaction ${id}, cannot be reached; the owner may roll it back`
       throw new ApiError('NODE_UNREACHABLE', message, { data: { nodeId, mayBeDone: false } })
     }
-    const message = `The node ${where} holds the transaction ${id}: what belongs to another node alone is no part of it`
+    const message = `The node ${where} holds the transaction ${id}: records of another node alone cannot be part of it`
     throw new ApiError('TRANSACTION_OPEN', message, { data: this.#entryOf(open) })
   }
 
@@ -321,7 +318,7 @@ export class Transactions {
     if (this.#open?.id !== held.id) throw unknown(held.id)
     // Other nodes may be ending it: do not confirm an edit whose commit cannot succeed.
     if (!this.#holders.hasQuorum) {
-      const message = 'Too few nodes of the cluster answer; the transaction is as it was, and can be rolled back later'
+      const message = 'Too few nodes of the cluster answer; the transaction is unchanged, and can be rolled back later'
       throw new ApiError('NO_QUORUM', message)
     }
     await this.#kept.put(held.id, held)
@@ -330,4 +327,4 @@ export class Transactions {
 }
 
 const unknown = (id: string) =>
-  new ApiError('NOT_FOUND', `There is no open transaction ${id}; one that is idle for 15 minutes is rolled back`)
+  new ApiError('NOT_FOUND', `There is no open transaction ${id}; idle transactions are rolled back after 15 minutes`)

@@ -21,8 +21,8 @@ export const RECORDS_MAX = 100_000
 function refuseTooMany(contents: SectionContents): void {
   const count = SECTION_NAMES.reduce((sum, section) => sum + (contents[section]?.length ?? 0), 0)
   if (count <= RECORDS_MAX) return
-  const message = `holds ${count} records; ${RECORDS_MAX} can be restored at once`
-  throw new ApiError('INVALID_BODY', `What is restored ${message}`, {
+  const message = `contains ${count} records, but at most ${RECORDS_MAX} can be restored`
+  throw new ApiError('INVALID_BODY', `The backup ${message}`, {
     errors: [{ field: 'file', code: 'TOO_MANY', message }],
   })
 }
@@ -65,5 +65,5 @@ export async function refuseBroken(view: ConfigView): Promise<void> {
     message,
   }))
   const [first] = problems
-  throw new ApiError('INVALID_BODY', `The configuration would not be whole: ${first?.message}`, { errors })
+  throw new ApiError('INVALID_BODY', `The configuration would be inconsistent: ${first?.message}`, { errors })
 }

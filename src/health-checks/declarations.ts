@@ -43,7 +43,7 @@ function headerProblem(line: number, header: unknown): FieldProblem {
   if (hasBadName(header)) {
     return { field: 'script', code: 'INVALID_NAME', message: `${of} has no name of 1 to 64 letters and digits` }
   }
-  return { field: 'script', code: 'INVALID_BODY', message: `${of} is no declaration with a name in JSON` }
+  return { field: 'script', code: 'INVALID_BODY', message: `${of} is not a JSON declaration with a name` }
 }
 
 const hasBadName = (header: unknown): boolean =>

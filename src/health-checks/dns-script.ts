@@ -13,11 +13,11 @@ export function dnsProblems(
     const given = { dns: dns !== undefined, secrets: Object.keys(secrets).length > 0 }
     return Object.entries(given)
       .filter(([, isGiven]) => isGiven)
-      .map(([field]) => problemIn(field, `is for dns-01 only, and this order is by ${challenge}`))
+      .map(([field]) => problemIn(field, `is for dns-01 only, but the challenge of this order is ${challenge}`))
   }
-  if (dns === undefined) return [problemIn('dns', 'is required with dns-01: the script that makes the records')]
+  if (dns === undefined) return [problemIn('dns', 'is required with dns-01: the script that creates the records')]
   const script = scriptOf(dns.scriptId)
-  if (script === undefined) return [problemIn('dns.scriptId', `is ${dns.scriptId}, which is no script of your own`)]
+  if (script === undefined) return [problemIn('dns.scriptId', `is ${dns.scriptId}, which is not a script of your own`)]
   if (!script.services.includes('dns-01'))
     return [problemIn('dns.scriptId', `is the health check ${script.name}, which does not serve dns-01`)]
   return [...placeProblems(script, dns.parameters ?? {}, secrets), ...scriptValueProblems(script, dns, secrets)]
@@ -34,7 +34,7 @@ function placeProblems(
     if (isSecret && Object.hasOwn(plain, name))
       return [problemIn(`dns.parameters.${name}`, 'is a secret: put it into secrets')]
     if (!isSecret && Object.hasOwn(secrets, name))
-      return [problemIn(`secrets.${name}`, 'is no secret of this script: put it into dns.parameters')]
+      return [problemIn(`secrets.${name}`, 'is not a secret of this script: put it into dns.parameters')]
     return []
   })
 }

@@ -22,7 +22,7 @@ export function checkSettingProblems(
 ): readonly FieldProblem[] {
   const problems = [...expectProblems(setting.expect), ...scriptProblems(setting, service, checkOf)]
   if (service === 'layer-4' && (setting.rise ?? 1) > 1) {
-    problems.push(problem('rise', 'must be 1 at Layer 4, where one pass brings a server up'))
+    problems.push(problem('rise', 'must be 1 on Layer 4, where one pass brings a server up'))
   }
   return problems
 }
@@ -54,11 +54,11 @@ function scriptProblems(
     const given = { id: id !== undefined, parameters: Object.keys(parameters ?? {}).length > 0 }
     return Object.entries(given)
       .filter(([, isGiven]) => isGiven)
-      .map(([field]) => problem(field, `is for type script only, and this check has type ${type}`))
+      .map(([field]) => problem(field, `is for type script only, but this check has type ${type}`))
   }
   if (id === undefined) return [problem('id', 'is required with type script: one of GET /healthchecks')]
   const check = checkOf(id)
-  if (check === undefined) return [problem('id', `is ${id}, and there is no health check with that id`)]
+  if (check === undefined) return [problem('id', `is ${id}, but there is no health check with that id`)]
   const problems = valueProblems(check, parameters ?? {}).map(({ name, message }) =>
     problem(`parameters.${name}`, message),
   )
@@ -78,7 +78,7 @@ export function valueProblems(
     const type = types.get(name)
     const message =
       type === undefined
-        ? 'is no parameter of this health check'
+        ? 'is not a parameter of this health check'
         : (valueProblem(type, value) ?? webProblem(id, name, value))
     return message === undefined ? [] : [{ name, message }]
   })
@@ -101,7 +101,7 @@ export function brokenBy(
     const rest = first.field.replace(/^healthCheck\.(parameters\.)?/, '')
     const message =
       of === 'services'
-        ? `must hold ${service}: the backend ${name} (${id}) uses this check`
+        ? `must contain ${service}: the backend ${name} (${id}) uses this check`
         : `break the backend ${name} (${id}), which uses this check: ${rest} ${first.message}`
     broken.push({ field: of, code: 'INVALID_BODY', message })
   }

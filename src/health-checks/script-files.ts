@@ -15,10 +15,10 @@ export async function scriptFile(folder: string, name: string): Promise<ScriptFi
   // A symbolic link could show any file of the machine, and opening a pipe would block for ever.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = await open(path, flags).catch(() => undefined)
-  if (file === undefined) return { problem: `names no file: there is no readable ${name} in ${folder}` }
+  if (file === undefined) return { problem: `is not a file: there is no readable ${name} in ${folder}` }
   try {
     const found = await file.stat()
-    if (!found.isFile()) return { problem: `names no file: ${path} is something else` }
+    if (!found.isFile()) return { problem: `is not a file: ${path} is something else` }
     if (found.size > SCRIPT_BYTES_MAX) return { problem: `names ${path}, which is larger than 256 KiB` }
     // The file may have grown since.
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(SCRIPT_BYTES_MAX + 1), position: 0 })

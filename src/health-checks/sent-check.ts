@@ -29,7 +29,7 @@ export function secretProblems({
   const declaration = parameters[secret]
   if (declaration === undefined) return []
   if (declaration.default !== undefined)
-    return [problemIn(`parameters.${secret}.default`, 'would be seen by everybody: a secret has none')]
+    return [problemIn(`parameters.${secret}.default`, 'is not allowed for a secret: everybody could read it')]
   if (services.every((service) => service === 'dns-01')) return []
   return [problemIn('services', `must be dns-01 alone: the parameter ${declaration.name} is a secret`)]
 }
@@ -46,7 +46,7 @@ function scriptProblems(script: string): readonly FieldProblem[] {
   if (first.endsWith('\r')) return about('INVALID_BODY', 'has lines that end in CR: a script ends its lines with LF')
   // oxlint-disable-next-line no-control-regex -- a shell drops it without a word
   if (/\u0000/.test(script)) return about('INVALID_BODY', 'has a NUL character')
-  return /\p{Surrogate}/u.test(script) ? about('INVALID_BODY', 'is no proper text') : []
+  return /\p{Surrogate}/u.test(script) ? about('INVALID_BODY', 'is not valid text') : []
 }
 
 function fileNameProblems(name: string): readonly FieldProblem[] {

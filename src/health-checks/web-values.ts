@@ -7,10 +7,11 @@ const unless = (isGood: boolean, problem: string): string | undefined => (isGood
 
 /** Rules for those parameters of the checks http and https that form a request. */
 const RULES: ReadonlyMap<string, (value: string) => string | undefined> = new Map([
-  ['path', (value) => unless(PATH.test(value), 'must begin with / and hold visible ASCII characters only')],
+  ['path', (value) => unless(PATH.test(value), 'must begin with / and contain visible ASCII characters only')],
   [
     'host',
-    (value) => unless(isHostHeader(value), 'must be a host name or an address (IPv6 in brackets), perhaps with a port'),
+    (value) =>
+      unless(isHostHeader(value), 'must be a host name or an address (IPv6 in brackets), optionally with a port'),
   ],
   ['expect', statusesProblem],
 ])
@@ -22,7 +23,7 @@ export function statusesProblem(expect: string): string | undefined {
     const [low = '', high = low] = range.split('-')
     return Number(low) > Number(high)
   })
-  return unless(empty === undefined, `has the range ${empty}, which holds no status`)
+  return unless(empty === undefined, `has the range ${empty}, which contains no status`)
 }
 
 /** Values of the checks http and https follow the same rules, whichever way a backend gives them. */

@@ -87,8 +87,9 @@ export function stillAllowed({ route, incoming }: Asked, authenticate: Authentic
 
 export function explainDenial(endpoint: Endpoint, rights?: Pick<Rights, 'mustEnrol' | 'endpoints'>): string {
   const asked = `${endpoint.method} ${endpoint.path}`
-  if (endpoint.access !== 'granted') return `${asked} is for people who logged in, not for API tokens or local root`
-  if (rights?.mustEnrol) return 'Set up a second factor first, POST /localUsers/me/2fa: until then nothing is granted'
-  if (rights?.endpoints?.includes(endpointId(endpoint)) === false) return `This API token is not for ${asked}`
+  if (endpoint.access !== 'granted') return `${asked} is for users who logged in, not for API tokens or local root`
+  if (rights?.mustEnrol)
+    return 'Set up a second factor first, POST /localUsers/me/2fa: until then nothing else is granted'
+  if (rights?.endpoints?.includes(endpointId(endpoint)) === false) return `This API token does not grant ${asked}`
   return `None of your roles grants ${asked}`
 }

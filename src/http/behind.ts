@@ -44,7 +44,7 @@ const OWN_OF_ANSWERS = new Set([
 ])
 
 const TOO_LONG = failure(new ApiError('MALFORMED_REQUEST', 'The headers are too long'))
-const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header has characters that are not allowed there'))
+const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header contains characters that are not allowed'))
 
 /** Client of the thread behind, which answers what a thread in front does not remember. */
 export class Behind {
@@ -201,6 +201,6 @@ async function bodyOf(message: IncomingMessage, length: number): Promise<Uint8Ar
   for await (const piece of message as AsyncIterable<Uint8Array>) pieces.push(piece)
   const [first] = pieces
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
-  if (body.length !== length) throw new Error('the thread behind ended in the middle of its answer')
+  if (body.length !== length) throw new Error('the main thread ended in the middle of its answer')
   return body
 }

@@ -31,14 +31,14 @@ export function bytesMaxOf({ bodyBytes_max, access }: Endpoint): number {
 }
 
 export const tooLarge = (bytes_max: number) =>
-  new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
+  new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${bytes_max} bytes`)
 
 /** Refuses a body that can be read in two ways, or is compressed. */
 export function refuseUnreadable(incoming: Pick<Incoming, 'isAmbiguous' | 'header'>): void {
   if (incoming.isAmbiguous)
-    throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
+    throw new ApiError('MALFORMED_REQUEST', 'The headers define the length of the body more than once')
   if (!/^(identity)?$/i.test(incoming.header('content-encoding')))
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without Content-Encoding')
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without Content-Encoding')
 }
 
 /** Reads and validates the body of a request. */

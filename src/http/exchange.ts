@@ -183,7 +183,7 @@ export class Exchange implements Incoming {
       }
       this.#ended = () => {
         over()
-        reject(new ApiError('MALFORMED_REQUEST', 'The body did not come to its end'))
+        reject(new ApiError('MALFORMED_REQUEST', 'The body is incomplete'))
       }
       this.#response.onData((chunk, last) => {
         size += chunk.byteLength
@@ -215,7 +215,7 @@ export class Exchange implements Incoming {
     // It may fail before anything consumes it.
     body.on('error', () => undefined)
     this.#body = body
-    this.#ended = () => body.destroy(new Error('the client went away'))
+    this.#ended = () => body.destroy(new Error('the client closed the connection'))
     this.#response.onData((chunk, last) => {
       size += chunk.byteLength
       if (body.destroyed) return

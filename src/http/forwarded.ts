@@ -10,7 +10,7 @@ import { UNREAD_BYTES_MAX } from './streams.ts'
 
 /** The answer to a forwarded request whose path does not lead to another node. */
 export const NOT_FORWARDED: Answer = failure(
-  new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path that one node answers for another'),
+  new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path that a node can answer for another'),
 )
 
 /** Returns a forwarded request in the form of a client's. */
@@ -37,7 +37,7 @@ async function wholeOf(body: Readable, bytes_max: number): Promise<Uint8Array | 
       pieces.push(piece)
     }
   } catch {
-    throw new ApiError('MALFORMED_REQUEST', 'The body did not come to its end')
+    throw new ApiError('MALFORMED_REQUEST', 'The body is incomplete')
   }
   return Buffer.concat(pieces)
 }
@@ -116,7 +116,7 @@ function readableOf(stream: Stream): Readable {
     // A single piece may have any size; further data must not come on top of it.
     const isTooMuch = body.readableLength > 0 && body.readableLength + text.length > UNREAD_BYTES_MAX
     body.push(text)
-    if (isTooMuch) body.destroy(new Error('nobody reads what is written'))
+    if (isTooMuch) body.destroy(new Error('the receiver has closed the connection'))
   }
   const end = () => {
     if (isOver) return

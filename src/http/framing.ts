@@ -31,7 +31,7 @@ export function framingOf(request: Pick<HttpRequest, 'getHeader' | 'forEach'>, m
 }
 
 /** Refuses a body that nothing reads and that a proxy may take for the next request. */
-export const UNWANTED_BODY = failure(new ApiError('MALFORMED_REQUEST', 'A request to read has no body'))
+export const UNWANTED_BODY = failure(new ApiError('MALFORMED_REQUEST', 'A read request must not have a body'))
 
 /**
  * Delays the answer by a turn. While an answer is owed, uWebSockets.js ends a connection on which another request

@@ -46,7 +46,7 @@ const WITHOUT_PAGE = `<!doctype html>
 </head>
 <body>
 <h1>Fulcrum</h1>
-<p>Management of load-balancing appliances. The admin page has not been made here; the API is whole:</p>
+<p>Management of load-balancing appliances. The admin page has not been built here; the API is complete:</p>
 <ul>
 <li><a href="api/v1/docs">Documentation of the API</a>, to read and to try</li>
 <li><a href="api/v1/openapi.json">The API as an OpenAPI 3.1 document</a></li>

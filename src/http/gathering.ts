@@ -29,7 +29,7 @@ const MAY_BE_CUT_BYTES = 512 * 1024
 export function refuseNumbers(how: OfNodes, query: object, lastEventId: string): void {
   const sent = { ...query, ...(lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId }) }
   const numbers = how === 'stream' ? ['after', 'Last-Event-ID'] : (how.ofOne ?? [])
-  const message = 'is a number of one node: name that node, or leave it out'
+  const message = 'is a number of one node: name that node, or omit it'
   const errors = numbers
     .filter((name) => Object.hasOwn(sent, name))
     .map((field) => ({ field, code: 'NOT_ALLOWED', message }))
@@ -86,7 +86,7 @@ const refusalIn = (body: Uint8Array) => String(JSON.parse(Buffer.from(body).toSt
 
 function whyOf(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return `It did not answer within ${PATIENCE_MS / 1000} seconds`
-  return error instanceof PeerError ? error.message : 'Its answer is not of this version'
+  return error instanceof PeerError ? error.message : 'Its answer does not match this version'
 }
 
 /**
@@ -124,7 +124,7 @@ async function follow(
     clearTimeout(timer)
     if (status >= 400) return void missing(refusalIn(await buffer(body)))
     pass(body, told(nodeId, write))
-    finished(body, (error) => missing(error?.message ?? 'Its events have ended'))
+    finished(body, (error) => missing(error?.message ?? 'Its event stream has ended'))
   } catch (error) {
     clearTimeout(timer)
     missing(whyOf(error, late.signal))

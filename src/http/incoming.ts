@@ -44,7 +44,7 @@ export function keepHeaders(incoming: Incoming, more: readonly string[] = []): I
     address: incoming.address,
     header: (name) => kept.get(name) ?? '',
     isAmbiguous: false,
-    readBody: () => Promise.reject(new Error('the body was read already')),
+    readBody: () => Promise.reject(new Error('the body has already been read')),
   }
 }
 

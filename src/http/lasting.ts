@@ -13,7 +13,7 @@ export function lasting(
   if (answer instanceof Promise) return answer
   const { slices, stream } = answer
   if (slices === undefined) return stream === undefined ? answer : { ...answer, holder: actor.userId }
-  const warn = (reason: string) => log.warn('answer broken off', { requestId, reason })
+  const warn = (reason: string) => log.warn('answer aborted', { requestId, reason })
   const defect = (error: unknown) => answerRefusal(error, requestId, log)
   return { ...answer, holder: actor.userId, slices: () => reported(slices(), warn, defect) }
 }
@@ -32,6 +32,6 @@ export function* reported(slices: Slices, report: (reason: string) => void, defe
     }
   } catch (error) {
     defect(error)
-    return 'a defect'
+    return 'internal error'
   }
 }

@@ -11,7 +11,7 @@ const PATHS: ReadonlySet<string> = new Set(['/metrics', '/api/v1/metrics'])
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 const REFUSED: Readonly<Record<'path' | 'method', Answer>> = {
-  path: failure(new ApiError('UNKNOWN_ENDPOINT', 'At this address there is nothing but /metrics')),
+  path: failure(new ApiError('UNKNOWN_ENDPOINT', 'Only /metrics is available at this address')),
   method: failure(new ApiError('METHOD_NOT_ALLOWED', 'This path supports GET', { headers: { Allow: 'GET' } })),
 }
 

@@ -6,6 +6,6 @@ import { ApiError } from '../base/errors.ts'
  */
 export function refuseUncompared({ method, path, comparesRevision }: Endpoint, ifMatch: string): void {
   if (ifMatch === '' || comparesRevision) return
-  const message = `${method} ${path} changes no record with an ETag, so no If-Match fits; repeat without it`
+  const message = `${method} ${path} changes no record with an ETag, so If-Match cannot match; repeat without it`
   throw new ApiError('REVISION_MISMATCH', message, { data: { current: null, sent: ifMatch } })
 }

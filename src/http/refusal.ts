@@ -7,7 +7,7 @@ export function answerRefusal(error: unknown, requestId: string, log: Log): Answ
   if (error instanceof ApiError) return failure(error)
   const reason = noRoomReason(error)
   if (reason !== undefined) {
-    log.warn('no room', { requestId, reason })
+    log.warn('no space', { requestId, reason })
     return failure(new ApiError('INTERNAL', noRoom(reason)))
   }
   if (error instanceof Error && error.name === 'StoreFailedError') {
@@ -15,7 +15,7 @@ export function answerRefusal(error: unknown, requestId: string, log: Log): Answ
     return failure(new ApiError('INTERNAL', error.message))
   }
   logDefect(log, error, { requestId })
-  return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
+  return failure(new ApiError('INTERNAL', `The daemon has a defect; see its log for ${requestId}`))
 }
 
 const REASONS: ReadonlyMap<unknown, string> = new Map([
@@ -30,8 +30,8 @@ const ROOM = /full|quota/
 /** Says what happened, and what to do, if nothing can be written. */
 export function noRoom(reason: string): string {
   const advice = ROOM.test(reason)
-    ? 'make room on the disk of the state folder, for instance with DELETE /backup/uploads, and repeat it'
-    : 'see to the disk of the state folder, and repeat it when it can be written'
+    ? 'free space on the disk of the state folder, for instance with DELETE /backup/uploads, and repeat the request'
+    : 'repair the disk of the state folder, and repeat the request when it is writable'
   return `Nothing was changed, because ${reason}: ${advice}`
 }
 

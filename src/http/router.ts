@@ -117,6 +117,6 @@ export function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding')
+    throw new ApiError('MALFORMED_REQUEST', 'The path contains an invalid percent-encoding')
   }
 }

@@ -141,7 +141,7 @@ export function listenToFronts(path: string, handle: Handler, nextId: () => stri
 async function listenAt(path: string, state: State, nextId: () => string): Promise<LocalListener> {
   const bytes = Buffer.byteLength(path)
   if (bytes > SOCKET_PATH_BYTES_MAX)
-    throw new Error(`its name has ${bytes} bytes, and that of a socket at most ${SOCKET_PATH_BYTES_MAX}`)
+    throw new Error(`its name has ${bytes} bytes, but a socket name has at most ${SOCKET_PATH_BYTES_MAX}`)
   if (await isServed(path)) throw new Error(`another process listens on ${path}`)
   const app = answering(App(), state.isBehindFronts ? undefined : 0, state, nextId)
   const socket = await openLocalSocket(app, path)

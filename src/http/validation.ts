@@ -58,7 +58,7 @@ export class Validation {
     const errors = isFitting ? [] : [...this.#validator.Errors(value)]
     const problems = [...fieldErrors(errors), ...lacking]
     // Never empty after a failed check, whatever the library reports.
-    if (problems.length === 0) return [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
+    if (problems.length === 0) return [{ field: '', code: 'INVALID', message: 'does not match the schema' }]
     // At the limit of errors, it is unknown which other fields are invalid.
     return errors.length >= ERRORS_MAX ? problems : [...problems, ...this.#ruleProblems(value, problems)]
   }
@@ -193,7 +193,7 @@ export type ParsedBody = { readonly value: unknown } | undefined
 
 /** Returns the body of a request: an object that matches the schema. */
 export function validBody(parsed: ParsedBody, validation: Validation): unknown {
-  if (parsed === undefined) throw new ApiError('MALFORMED_REQUEST', 'The body is not JSON in UTF-8')
+  if (parsed === undefined) throw new ApiError('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8')
   const body = parsed.value
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError('MALFORMED_REQUEST', 'The body must be a JSON object')

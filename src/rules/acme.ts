@@ -118,17 +118,17 @@ export function waitAfter_s(failures: number, retryAfter_s = 0): number {
  * with each connection, because it may mean another address by then.
  */
 export function whyRefused(directoryUrl: string, allowsLoopback: boolean): string | undefined {
-  if (!URL.canParse(directoryUrl)) return 'is no URL'
+  if (!URL.canParse(directoryUrl)) return 'is not a URL'
   const { hostname } = new URL(directoryUrl)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const isHere = isIP(host) === 0 ? !allowsLoopback && host === 'localhost' : isInward(host, allowsLoopback)
-  return isHere ? `names ${host}, where no CA may be` : undefined
+  return isHere ? `names ${host}, which is not allowed for a CA` : undefined
 }
 
 /** Returns why this cannot be the root certificate of a directory, in words that follow a field. */
 export function whyNoRoot(pem: string): string | undefined {
   try {
-    return new X509Certificate(pem).ca ? undefined : 'is no certificate of a CA'
+    return new X509Certificate(pem).ca ? undefined : 'is not a certificate of a CA'
   } catch {
     return 'must be a certificate as PEM'
   }

@@ -20,13 +20,13 @@ function goneAddresses(desired: ConfigView, running: ConfigView): ReadonlyMap<st
   // Includes disabled ones, whose loss is no problem: their listeners are disabled too.
   const lost = [...running.list('floatingIps')].filter(({ ip }) => !kept.has(ip) && !floating.has(ip))
   return new Map([
-    ...lost.map(({ ip }) => [ip, 'is taken away'] as const),
+    ...lost.map(({ ip }) => [ip, 'would be removed'] as const),
     ...[...running.list('staticIps')].flatMap((address): readonly (readonly [string, string])[] => {
       const after = kept.get(address.ip)
-      if (after === undefined) return floating.has(address.ip) ? [] : [[address.ip, 'is taken away']]
+      if (after === undefined) return floating.has(address.ip) ? [] : [[address.ip, 'would be removed']]
       if (!isMade(address, running) || isMade(after, desired)) return []
       const group = desired.get('ipGroups', after.groupId)?.name ?? after.groupId
-      return [[address.ip, `is taken away, because its IP group ${group} has no interface on its node any more,`]]
+      return [[address.ip, `would be removed, because its IP group ${group} no longer has an interface on the node,`]]
     }),
   ])
 }
@@ -47,7 +47,7 @@ function listenersOn<N extends SectionName>(
     addresses(record).flatMap(({ field, ip }) => {
       const reason = gone.get(canonicalIp(ip))
       if (reason === undefined) return []
-      return [{ section, id: record.id, field, message: `${ip} ${reason} and still listened on` }]
+      return [{ section, id: record.id, field, message: `${ip} ${reason} but is still in use by a listener` }]
     }),
   )
 }
@@ -57,7 +57,7 @@ function byRecord(gone: ReadonlyMap<string, string>, desired: ConfigView): reado
   const problemOf = (ipId: string, listener: string): string | undefined => {
     const ip = desired.get('staticIps', ipId)?.ip
     const reason = ip === undefined ? undefined : gone.get(ip)
-    return reason === undefined ? undefined : `${ip} ${reason} and ${listener} still listens on it`
+    return reason === undefined ? undefined : `${ip} ${reason} but ${listener} still listens on it`
   }
   const problems: Problem[] = []
   for (const { id, ipId } of desired.list('userInterfaces')) {

@@ -22,7 +22,7 @@ export function verifyAdministrators(desired: ConfigView, administratorRole: str
 /** Returns the refusal for a change that nobody could undo, when it is staged and when it is applied. */
 function lacking(view: ConfigView, administratorRole: string) {
   const name = view.get('roles', administratorRole)?.name ?? 'Administrator'
-  const message = `No enabled user would hold the role ${name}, and nobody could undo this: give it to another user first`
+  const message = `No enabled user would hold the role ${name}, and nobody could undo this: assign it to another user first`
   return { message, usage: [{ resource: 'roles', id: administratorRole, name, field: 'users' }] }
 }
 
@@ -41,7 +41,7 @@ export function refuseLastAdministrator(before: ConfigView, after: ConfigView, a
     // administrator.
     if (!isDeepStrictEqual(after.get(section, SHARED), before.get(section, SHARED))) continue
     if (breakGlassProblems(before, were).some((one) => one.section === section)) continue
-    const message = `Single sign-on is enforced, and this user is the one who may log in with a password when the identity provider fails: name another administrator in breakGlassUserId of PUT ${lost.configPath} first`
+    const message = `Single sign-on is enforced, and this is the user who may log in with a password if the identity provider fails: name another administrator in breakGlassUserId of PUT ${lost.configPath} first`
     const usage = [{ resource: section, id: SHARED, name: 'single sign-on', field: 'breakGlassUserId' }]
     throw new ApiError('IN_USE', message, { data: { usage } })
   }

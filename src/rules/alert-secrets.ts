@@ -35,7 +35,7 @@ export function shownTarget(target: AlertTarget): AlertTarget {
 export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
   const problems: FieldProblem[] = []
   if (stored !== undefined && sent.type !== undefined && sent.type !== stored.type)
-    problems.push(problemIn('type', `is ${stored.type}, and stays so: make another target`))
+    problems.push(problemIn('type', `is ${stored.type} and cannot be changed: create another target`))
   const url = urlFrom(sent.url, stored, problems)
   const cleared = Object.entries({ ...stored, ...sent, url }).filter(
     ([field, value]) => value !== null && value !== undefined && !isSecret(field) && field !== 'headers',
@@ -48,7 +48,7 @@ export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
   return { target: { ...plain, ...secrets, ...(headers === undefined ? {} : { headers }) }, problems }
 }
 
-const MOVED = 'was given for another place, and has to be sent again with this one, or cleared with null'
+const MOVED = 'was given for another destination: send it again for this one, or clear it with null'
 const isSecret = (field: string): boolean => TARGET_SECRETS.some((one) => one === field)
 
 function secretsFrom(sent: SentTarget, stored: Fields | undefined, hasMoved: boolean, problems: FieldProblem[]) {

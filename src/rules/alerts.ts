@@ -52,7 +52,7 @@ function fieldProblems(of: Readonly<Record<string, unknown>>, fields: Fields<str
   const foreign = Object.keys(of).filter((field) => of[field] !== undefined && ![...needs, ...takes].includes(field))
   return [
     ...missing.map((field) => problemIn(`${at}${field}`, `is required for ${what}`)),
-    ...foreign.map((field) => problemIn(`${at}${field}`, `is none of ${what}`)),
+    ...foreign.map((field) => problemIn(`${at}${field}`, `is not a field of ${what}`)),
   ]
 }
 
@@ -80,13 +80,17 @@ function placeProblems({ host, url, caCertificate }: Omit<AlertTarget, 'id'>): r
 function wayProblems({ type, transport, ...target }: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
   const { caCertificate, certificateId, username, password } = target
   const problems: FieldProblem[] = []
-  if (type === 'syslog' && transport === 'starttls') problems.push(problemIn('transport', 'is none of syslog'))
+  if (type === 'syslog' && transport === 'starttls')
+    problems.push(problemIn('transport', 'is not available for syslog'))
   if (transport === 'tcp') {
     for (const [field, value] of Object.entries({ caCertificate, certificateId, password }))
-      if (value !== undefined) problems.push(problemIn(field, 'needs TLS: anybody between could read and forge it'))
+      if (value !== undefined)
+        problems.push(problemIn(field, 'needs TLS: without it, it could be read and forged in transit'))
   }
   if (type === 'mail' && (username === undefined) !== (password === undefined))
-    problems.push(problemIn(username === undefined ? 'username' : 'password', 'is required with the other of the two'))
+    problems.push(
+      problemIn(username === undefined ? 'username' : 'password', 'is required: username and password go together'),
+    )
   return problems
 }
 
@@ -101,7 +105,7 @@ function snmpProblems({ version = '3', ...target }: Omit<AlertTarget, 'id'>): re
   const short = Object.entries({ authPassphrase, privacyPassphrase }).filter(([, text = '12345678']) => text.length < 8)
   return [
     ...fieldProblems({ community, ...of3 }, { needs, takes }, 'version 3'),
-    ...short.map(([field]) => problemIn(field, 'is too short: SNMP takes no passphrase below 8 characters')),
+    ...short.map(([field]) => problemIn(field, 'is too short: SNMP passphrases need at least 8 characters')),
   ]
 }
 
@@ -116,9 +120,11 @@ function headerProblems({ headers = [] }: Omit<AlertTarget, 'id'>): readonly Fie
     const isRepeated = seen.has(lower)
     seen.add(lower)
     return [
-      ...(OWN_HEADERS.test(name) ? [problemIn(`headers.${at}.name`, `is ${name}, which is set without you`)] : []),
-      ...(isRepeated ? [problemIn(`headers.${at}.name`, 'is there already')] : []),
-      ...(/[^\t -~\u0080-\u00ff]/.test(value) ? [problemIn(`headers.${at}.value`, 'holds what no header can')] : []),
+      ...(OWN_HEADERS.test(name) ? [problemIn(`headers.${at}.name`, `is ${name}, which is set automatically`)] : []),
+      ...(isRepeated ? [problemIn(`headers.${at}.name`, 'occurs twice')] : []),
+      ...(/[^\t -~\u0080-\u00ff]/.test(value)
+        ? [problemIn(`headers.${at}.value`, 'contains characters that are not allowed in headers')]
+        : []),
     ]
   })
 }
@@ -137,7 +143,9 @@ function metricProblems({ type, layer = 7, object, metric }: AlertWhen): readonl
   if (type !== 'threshold' || object === undefined || metric === undefined) return []
   const known = metricsOf(layer, object)
   if (known.includes(metric)) return []
-  return [problemIn('when.metric', `is no figure of a ${object} of layer ${layer}: ${known.join(', ')}`)]
+  return [
+    problemIn('when.metric', `is not a figure of a ${object} of layer ${layer}: available are ${known.join(', ')}`),
+  ]
 }
 
 /** Minimum and maximum of the value, and what it is. */
@@ -149,7 +157,7 @@ const VALUES: { readonly [T in AlertCondition]?: readonly [number, number, strin
 function valueProblems({ type, value }: AlertWhen): readonly FieldProblem[] {
   const [least, most, what] = VALUES[type] ?? [0, Number.POSITIVE_INFINITY, '']
   if (value === undefined || (value >= least && value <= most)) return []
-  return [problemIn('when.value', `is no ${what} from ${least} to ${most}`)]
+  return [problemIn('when.value', `must be a ${what} from ${least} to ${most}`)]
 }
 
 /** Returns the problems of a whole rule. */
@@ -162,7 +170,8 @@ export function ruleProblems({ when, repeatEvery }: Omit<AlertRule, 'id'>): read
     ...valueProblems(when),
   ]
   if (ids !== undefined && names !== undefined) problems.push(problemIn('when.names', 'and ids exclude each other'))
-  if (repeatEvery > 0 && repeatEvery < 60) problems.push(problemIn('repeatEvery', 'is below 60 seconds; 0 is never'))
+  if (repeatEvery > 0 && repeatEvery < 60)
+    problems.push(problemIn('repeatEvery', 'must be at least 60 seconds, or 0 for never'))
   return problems
 }
 

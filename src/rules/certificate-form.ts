@@ -41,7 +41,10 @@ export const fieldOf = ({ form }: CertificateForm): string => (form === 'parts' 
 /** Returns problems for forms that hold another certificate than the first. */
 export const otherCertificate = (forms: readonly CertificateForm[]): readonly FieldProblem[] =>
   forms.map((form) =>
-    problemIn(fieldOf(form), 'holds another certificate than the other fields: send one, in one form or in several'),
+    problemIn(
+      fieldOf(form),
+      'contains another certificate than the other fields: send only one, in one form or in several',
+    ),
   )
 
 export const NO_FORM: readonly FieldProblem[] = [

@@ -37,6 +37,6 @@ export function unknownIn(text: string, isOfResponse: boolean): readonly string[
   const forms = known.map((one) => (isNamed(one) ? `{${one}.NAME}` : `{${one}}`)).join(', ')
   return [...text.matchAll(FORM)].flatMap(([all, word = '', name = '']) => {
     const isRight = word === 'variable' ? VARIABLE.test(name) : isNamed(word) === (name !== '')
-    return isRight && known.some((one) => one === word) ? [] : [`${all} is none of ${forms}`]
+    return isRight && known.some((one) => one === word) ? [] : [`${all} is not one of ${forms}`]
   })
 }

@@ -5,20 +5,20 @@ import { isService, type RealServer, resolvedAt, type ResolvedName } from '../mo
 import { nameRecord } from './names.ts'
 
 /** The kernel balances addresses, and nothing on the node would update it when a name changes. */
-const LAYER_7_ONLY = 'host names are for Layer 7 only: give it an address'
+const LAYER_7_ONLY = 'host names are for Layer 7 only: use an address'
 
 /** Returns problems with `resolve`; `live` is allowed without a host name, because null means the same. */
 export function resolveProblems({ ip, resolve }: ResolvedName): readonly FieldProblem[] {
   if (resolve === 'start' && isService(ip))
-    return [problemIn('resolve', 'start is for host names: HAProxy asks for SRV records again and again')]
+    return [problemIn('resolve', 'start is for host names: HAProxy resolves SRV records continuously')]
   const isIdle = resolve === 'start' && resolvedAt({ ip, resolve }) === undefined
-  return isIdle ? [problemIn('resolve', `start is for host names, and ip is the address ${ip}`)] : []
+  return isIdle ? [problemIn('resolve', `start is for host names, but ip is the address ${ip}`)] : []
 }
 
 /** Refuses a port for a real server whose SRV records contain it. */
 export function servicePortProblems({ ip, port }: Pick<RealServer, 'ip' | 'port'>): readonly FieldProblem[] {
   if (port === null || !isService(ip)) return []
-  return [problemIn('port', `is said by the SRV records of ${ip}: give null`)]
+  return [problemIn('port', `is determined by the SRV records of ${ip}: use null`)]
 }
 
 /**
@@ -34,7 +34,10 @@ export function memberPortProblems(
     const real = port === undefined || port === null ? undefined : find(ripId)
     if (real === undefined || !isService(real.ip)) return []
     return [
-      problemIn(`reals.${from + at}.port`, `is said by the SRV records of the ${nameRecord('realServers', real)}`),
+      problemIn(
+        `reals.${from + at}.port`,
+        `is determined by the SRV records of the ${nameRecord('realServers', real)}`,
+      ),
     ]
   })
 }
@@ -47,7 +50,7 @@ export function hostNameProblems(real: RealServer, backends: Iterable<L4Backend>
     .map((backend) =>
       problemIn(
         'ip',
-        `is the host name ${real.ip}, and the ${nameRecord('l4Backends', backend)} has this real server; ${LAYER_7_ONLY}`,
+        `is the host name ${real.ip}, but the ${nameRecord('l4Backends', backend)} contains this real server; ${LAYER_7_ONLY}`,
       ),
     )
 }

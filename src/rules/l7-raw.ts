@@ -28,9 +28,7 @@ const SECTIONS = new Set([
 /** Returns what is wrong with a line, before HAProxy checks it. */
 export function rawFault(line: string): string | undefined {
   const [keyword = ''] = line.split(' ')
-  return SECTIONS.has(keyword)
-    ? `begins a section (${keyword}), and lines stand within the section they are for`
-    : undefined
+  return SECTIONS.has(keyword) ? `begins a section (${keyword}), but raw lines belong within their section` : undefined
 }
 
 /** Returns each list of lines with its field. */
@@ -45,7 +43,7 @@ export function rawProblems(raw: Omit<L7Raw, 'id'>): readonly FieldProblem[] {
   const twice = (['frontends', 'backends'] as const).flatMap((of) => {
     const ids = raw[of].map(({ id }) => id)
     return ids.flatMap((id, at) =>
-      ids.indexOf(id) < at ? [problemIn(`${of}.${at}.id`, 'is in this list already')] : [],
+      ids.indexOf(id) < at ? [problemIn(`${of}.${at}.id`, 'is already in this list')] : [],
     )
   })
   const faults = listsOf(raw).flatMap(({ field, lines }) =>

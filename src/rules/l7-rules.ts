@@ -31,7 +31,10 @@ interface ConditionKind {
 const TEXTS = ['is', 'begins', 'ends', 'contains', 'regex'] as const
 const unless = (form: RegExp, message: string) => (value: string) => (form.test(value) ? undefined : message)
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])$/
-const hostFault = unless(HOST, 'must be a host name without a port; for all names of a domain, ends takes .example.org')
+const hostFault = unless(
+  HOST,
+  'must be a host name without a port; for all names of a domain, use ends with .example.org',
+)
 
 const networkFault = (value: string) =>
   parseNetwork(value) === undefined ? 'must be an address or a network such as 192.0.2.0/24' : undefined
@@ -82,7 +85,7 @@ const ofHeader = (action: Action) => [
   ...faultIf(
     FRAMING_HEADERS.has(action.name?.toLowerCase() ?? ''),
     'name',
-    `is ${action.name}, which HAProxy sets by itself`,
+    `is ${action.name}, which HAProxy itself sets`,
   ),
   ...ofText(action),
 ]
@@ -96,7 +99,7 @@ const ofVariable = (action: Action) => [
   ...faultIf(
     !VARIABLE.test(action.name ?? ''),
     'name',
-    'must begin with a letter, and have letters, digits and _ only',
+    'must begin with a letter, and contain only letters, digits and _',
   ),
   ...ofText(action),
 ]
@@ -112,7 +115,7 @@ function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
     ...faultIf(
       isEscape,
       'to',
-      'has a \\ that stands for nothing: \\1 to \\9 are what was found, and \\\\ is the character',
+      'has an invalid \\: use \\1 to \\9 for captured groups, and \\\\ for the character itself',
     ),
   ]
 }
@@ -128,7 +131,7 @@ function ofBody({ body = '', status = 200 }: Action): readonly Fault[] {
 function ofLimit({ per, name }: Action): readonly Fault[] {
   const isNamed = per === 'header' || per === 'cookie'
   if (isNamed === (name !== undefined)) return []
-  return [['name', isNamed ? `is needed by limit per ${per}` : `is nothing that limit per ${per} has`]]
+  return [['name', isNamed ? `is required for limit per ${per}` : `is not allowed for limit per ${per}`]]
 }
 
 /** A new kind of action needs a row here, one where it is rendered, and its name in the model. */
@@ -160,12 +163,12 @@ const LIMITS_MAX = 3
 function conditionProblems(condition: Condition, of: Of): readonly Fault[] {
   const { type, match = 'is', name, values } = condition
   const { of: known, isNamed = false, matches } = CONDITION_KINDS[type]
-  if (!known.includes(of)) return [['type', `${type} is nothing that ${of} have`]]
+  if (!known.includes(of)) return [['type', `${type} is not available for ${of}`]]
   return [
-    ...faultIf(isNamed && name === undefined, 'name', `is needed by ${type}`),
-    ...faultIf(!isNamed && name !== undefined, 'name', `is nothing that ${type} has`),
+    ...faultIf(isNamed && name === undefined, 'name', `is required for ${type}`),
+    ...faultIf(!isNamed && name !== undefined, 'name', `is not allowed for ${type}`),
     ...faultIf(!matches.includes(match), 'match', `must be one of ${matches.join(', ')} with ${type}`),
-    ...faultIf(values.length === 0 && !isNamed, 'values', `are needed by ${type}`),
+    ...faultIf(values.length === 0 && !isNamed, 'values', `are required for ${type}`),
     ...values.flatMap((value, at) => {
       const fault = valueFault(value, { type, match })
       return faultIf(fault !== undefined, `values.${at}`, fault ?? '')
@@ -183,19 +186,19 @@ function valueFault(value: string, { type, match }: Required<Pick<Condition, 'ty
 function actionProblems(action: Action, of: Of): readonly Fault[] {
   const { type, status = 0 } = action
   const { of: known, needs, takes = [], filled = [], statuses = [], faults } = ACTION_KINDS[type]
-  if (!known.includes(of)) return [['type', `${type} is nothing that is done with ${of}`]]
+  if (!known.includes(of)) return [['type', `${type} is not available for ${of}`]]
   const missing = needs.filter((field) => action[field] === undefined)
   const fields = new Set<string>(['type', ...needs, ...takes])
   const others = Object.keys(action).filter((field) => !fields.has(field))
   const isWrongStatus = status > 0 && statuses.length > 0 && !statuses.includes(status)
   return [
-    ...missing.map((field): Fault => [field, `is needed by ${type}`]),
-    ...others.map((field): Fault => [field, `is nothing that ${type} has`]),
+    ...missing.map((field): Fault => [field, `is required for ${type}`]),
+    ...others.map((field): Fault => [field, `is not allowed for ${type}`]),
     ...filled.flatMap((field) =>
       unknownIn(action[field] ?? '', of === 'responses').map((message): Fault => [field, message]),
     ),
     ...faultIf(isWrongStatus, 'status', `must be one of ${statuses.join(', ')} with ${type}`),
-    ...faultIf(of === 'connections' && status > 0, 'status', 'is nothing that tcp has'),
+    ...faultIf(of === 'connections' && status > 0, 'status', 'is not available in mode tcp'),
     ...(missing.length > 0 ? [] : (faults?.(action) ?? [])),
   ]
 }
@@ -207,7 +210,7 @@ function ruleProblems(rules: readonly Rule[], of: Of): readonly FieldProblem[] {
     const faults = [
       ...whenProblems(rule, of),
       ...actionProblems(rule.do, of).map(([field, message]): Fault => [`do.${field}`, message]),
-      ...faultIf(isTooMuch, 'do.type', `limit stands in more than ${LIMITS_MAX} rules, and HAProxy counts no more`),
+      ...faultIf(isTooMuch, 'do.type', `limit is used in more than ${LIMITS_MAX} rules, the maximum of HAProxy`),
     ]
     return faults.map(([field, message]) => problemIn(`rules.${at}.${field}`, message))
   })

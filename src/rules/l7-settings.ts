@@ -12,7 +12,7 @@ const HTTP_ONLY = 'needs mode http'
 export function pageFault(page: string | undefined): string | undefined {
   const bytes = Buffer.byteLength(page ?? '')
   if (bytes <= PAGE_BYTES_MAX) return undefined
-  return `has ${bytes} bytes in UTF-8, and HAProxy sends at most ${PAGE_BYTES_MAX} of its own`
+  return `has ${bytes} bytes in UTF-8, but HAProxy can send at most ${PAGE_BYTES_MAX}`
 }
 
 const pageProblems = (field: string, page: string | undefined): readonly FieldProblem[] => {
@@ -46,7 +46,7 @@ export function answerProblems({ mode, errorPages = [], maintenance }: Answering
   const fault = bodilessFault(maintenance?.status ?? 0)
   return [
     ...statuses.flatMap((status, at) =>
-      statuses.indexOf(status) < at ? [problemIn(`errorPages.${at}.status`, `${status} has a page already`)] : [],
+      statuses.indexOf(status) < at ? [problemIn(`errorPages.${at}.status`, `${status} already has a page`)] : [],
     ),
     ...errorPages.flatMap(({ page }, at) => pageProblems(`errorPages.${at}.page`, page)),
     ...pageProblems('maintenance.page', maintenance?.page),
@@ -114,11 +114,11 @@ function clientProblems(frontend: FrontendSettings): readonly FieldProblem[] {
   return [
     ...(fault === undefined ? [] : [problemIn('clientCa', fault)]),
     ...(clientCa !== '' && !isAsked
-      ? [problemIn('clientVerify', 'has to say optional or required beside clientCa, which means nothing without')]
+      ? [problemIn('clientVerify', 'needs optional or required if clientCa is set, which otherwise has no effect')]
       : []),
-    ...(isAsked && clientCa === '' ? [problemIn('clientVerify', 'needs clientCa, whose clients are known')] : []),
+    ...(isAsked && clientCa === '' ? [problemIn('clientVerify', 'needs clientCa, to verify client certificates')] : []),
     ...(isAsked && certificates.length === 0
-      ? [problemIn('clientVerify', 'needs certificates: without TLS no client shows one')]
+      ? [problemIn('clientVerify', 'needs certificates: without TLS no client presents one')]
       : []),
   ]
 }
@@ -131,8 +131,8 @@ function authoritiesFault(pem: string): string | undefined {
     return 'must be certificates in PEM, and nothing else'
   for (const [at, [text]] of blocks.entries()) {
     const { ca } = certificateIn(text) ?? {}
-    if (ca === undefined) return `cannot be read: certificate ${at + 1} is none`
-    if (!ca) return `has a certificate that is of no authority: certificate ${at + 1} may not issue others`
+    if (ca === undefined) return `cannot be read: certificate ${at + 1} is invalid`
+    if (!ca) return `contains a certificate that is not from an authority: certificate ${at + 1} may not issue others`
   }
   return undefined
 }

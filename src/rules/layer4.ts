@@ -7,7 +7,7 @@ import { parsePorts } from '../model/ports.ts'
 export function frontendProblems({ ip, ports }: Pick<L4Frontend, 'ip' | 'ports'>): readonly FieldProblem[] {
   const problems: FieldProblem[] = []
   const why = whyNoService(ip)
-  if (why !== undefined) problems.push(problemIn('ip', `is no address of a service: ${why}`))
+  if (why !== undefined) problems.push(problemIn('ip', `cannot be the address of a service: ${why}`))
   const ranges = [...(parsePorts(ports) ?? [])].sort((a, b) => a.first - b.first)
   const twice = ranges.find(({ first }, at) => first <= (ranges[at - 1]?.last ?? 0))
   if (twice !== undefined) problems.push(problemIn('ports', `lists port ${twice.first} twice`))
@@ -16,9 +16,10 @@ export function frontendProblems({ ip, ports }: Pick<L4Frontend, 'ip' | 'ports'>
 
 function whyNoService(ip: string): string | undefined {
   const parsed = parseIp(ip)
-  if (parsed === undefined) return 'it is no address'
-  if (parsed.value === 0n) return 'the kernel balances one address, not all of them'
-  if (parsed.family === 6 ? parsed.value >> 120n === 0xffn : parsed.value >> 28n >= 0xen) return 'it is no host’s'
+  if (parsed === undefined) return 'it is not an address'
+  if (parsed.value === 0n) return 'the kernel balances a single address, not all addresses'
+  if (parsed.family === 6 ? parsed.value >> 120n === 0xffn : parsed.value >> 28n >= 0xen)
+    return 'it is not the address of a host'
   return whyNoServer(ip)
 }
 
@@ -41,11 +42,11 @@ export function backendProblems({
   const seen = new Set<string>()
   const problems: FieldProblem[] = []
   for (const [at, { ripId }] of reals.entries()) {
-    if (seen.has(ripId)) problems.push(problemIn(`reals.${at}.ripId`, 'is in this backend already'))
+    if (seen.has(ripId)) problems.push(problemIn(`reals.${at}.ripId`, 'is already in this backend'))
     seen.add(ripId)
   }
   if (persistMask !== null && persistTimeout === 0) {
-    problems.push(problemIn('persistMask', 'needs persistTimeout: without it no client stays anywhere'))
+    problems.push(problemIn('persistMask', 'needs persistTimeout: without it there is no persistence'))
   }
   return problems
 }

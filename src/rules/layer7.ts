@@ -32,19 +32,19 @@ export function backendProblems(
   const { mode, persistence, balance, reals, rules = [] } = backend
   const problems: FieldProblem[] = []
   if (mode === 'tcp' && persistence.type === 'cookie')
-    problems.push(problemIn('persistence.type', 'cookie needs mode http; mode tcp takes ip or none'))
+    problems.push(problemIn('persistence.type', 'cookie needs mode http; in mode tcp use ip or none'))
   if (mode === 'tcp' && balance === 'uri')
-    problems.push(problemIn('balance', 'uri needs mode http; mode tcp takes any other'))
+    problems.push(problemIn('balance', 'uri needs mode http; in mode tcp use any other'))
   const seen = new Set<string>()
   for (const [at, member] of reals.entries()) {
-    if (seen.has(member.ripId)) problems.push(problemIn(`reals.${at}.ripId`, 'is in this backend already'))
+    if (seen.has(member.ripId)) problems.push(problemIn(`reals.${at}.ripId`, 'is already in this backend'))
     seen.add(member.ripId)
     for (const [field, message] of tlsProblems(member)) problems.push(problemIn(`reals.${at}.${field}`, message))
   }
   return [...problems, ...backendSettingProblems(backend), ...backendRuleProblems({ mode, rules })]
 }
 
-const NEEDS_ENCRYPTED = 'needs encrypted: without it the real server is not spoken to by TLS'
+const NEEDS_ENCRYPTED = 'needs encrypted: without it, TLS is not used to the real server'
 
 function tlsProblems({ encrypted, verify, sni }: L7Real): readonly (readonly [field: string, message: string])[] {
   if (encrypted !== true) {
@@ -55,6 +55,6 @@ function tlsProblems({ encrypted, verify, sni }: L7Real): readonly (readonly [fi
   }
   // Without a name, any certificate of the same authorities would be accepted.
   return verify === true && sni === undefined
-    ? [['sni', 'is needed by verify: the name that the certificate must have']]
+    ? [['sni', 'is required for verify: the name that the certificate must have']]
     : []
 }

@@ -42,7 +42,7 @@ export const nameProblems = (view: ConfigView, section: SectionName): readonly P
 
 function problemOf(section: SectionName, { id, name }: Named): Problem {
   const { label, nameField } = SECTIONS[section]
-  const message = `another ${label} than ${id} is named ${name}; rename or delete one of them`
+  const message = `another ${label} than ${id} is also named ${name}; rename or delete one of them`
   return { section, id, field: nameField, message }
 }
 

@@ -40,7 +40,7 @@ export function groupProblems(group: GroupFields): FieldProblem[] {
   const problems = subnetProblems(group)
   const { gateway, defaultGateway } = group
   if (gateway === '') {
-    return defaultGateway ? [...problems, problemIn('gateway', 'is needed for a default gateway')] : problems
+    return defaultGateway ? [...problems, problemIn('gateway', 'is required for a default gateway')] : problems
   }
   const found = gatewayProblems(gateway, subnetOf(group), problems.length > 0)
   return [...problems, ...found.map((message) => problemIn('gateway', message))]
@@ -48,10 +48,10 @@ export function groupProblems(group: GroupFields): FieldProblem[] {
 
 function subnetProblems({ networkIp, networkMask }: GroupFields): FieldProblem[] {
   const problem = (field: string, message: string): FieldProblem[] => [problemIn(field, message)]
-  if (networkIp === '') return networkMask === 0 ? [] : problem('networkIp', 'is needed beside networkMask')
+  if (networkIp === '') return networkMask === 0 ? [] : problem('networkIp', 'is required with networkMask')
   const base = parseIp(networkIp)
   if (base === undefined) return problem('networkIp', 'must be an IPv4 or IPv6 address')
-  if (networkMask === 0) return problem('networkMask', 'is needed beside networkIp, from 1')
+  if (networkMask === 0) return problem('networkMask', 'is required with networkIp, at least 1')
   if (networkMask > fullPrefix(base.family)) {
     return problem('networkMask', `must be 1 to ${fullPrefix(base.family)} for IPv${base.family}`)
   }
@@ -63,9 +63,9 @@ function subnetProblems({ networkIp, networkMask }: GroupFields): FieldProblem[]
 function gatewayProblems(gateway: string, subnet: Network | undefined, isUnclear: boolean): string[] {
   const ip = parseIp(gateway)
   if (ip === undefined) return ['must be an IPv4 or IPv6 address']
-  if (isNobody(ip)) return ['is no address of a router']
+  if (isNobody(ip)) return ['cannot be the address of a router']
   if (isUnclear) return []
-  if (subnet === undefined) return ['needs networkIp and networkMask, the network it is in']
+  if (subnet === undefined) return ['needs networkIp and networkMask, the network that contains it']
   if (!contains(subnet, ip)) return [`is not in the network ${networkText(subnet)}`]
   const reserved = reservedAddress(subnet, ip)
   return reserved === undefined ? [] : [`is the ${reserved} address of ${networkText(subnet)}`]
@@ -76,9 +76,9 @@ export function addressProblems(text: string, group: IpGroup): FieldProblem[] {
   const ip = parseIp(text)
   const problem = (message: string): FieldProblem[] => [problemIn('ip', message)]
   if (ip === undefined) return problem('must be an IPv4 or IPv6 address')
-  if (isNobody(ip)) return problem('is no address that a machine can have')
+  if (isNobody(ip)) return problem('cannot be the address of a machine')
   if (isLinkLocal(ip)) {
-    return problem('is a link-local address (fe80::/10), which the kernel gives each interface itself')
+    return problem('is a link-local address (fe80::/10), which the kernel itself assigns to each interface')
   }
   if (isMapped(ip)) {
     return problem('is an IPv4 address in IPv6 notation (::ffff:0:0/96); write it as IPv4')
@@ -109,15 +109,15 @@ export function routeProblems(route: RouteFields): FieldProblem[] {
   const add = (field: string, message: string) => problems.push(problemIn(field, message))
   const rules = FIELDS[route.type]
   for (const field of ['destination', 'source'] as const) {
-    if (rules[field] === 'needed' && route[field] === '') add(field, `is needed for a ${route.type} route`)
-    if (rules[field] === 'none' && route[field] !== '') add(field, `is not for a ${route.type} route`)
+    if (rules[field] === 'needed' && route[field] === '') add(field, `is required for a ${route.type} route`)
+    if (rules[field] === 'none' && route[field] !== '') add(field, `is not allowed for a ${route.type} route`)
     for (const message of networkProblems(route[field])) add(field, message)
   }
   if (rules.hop === 'needed' && route.viaIp === '' && route.interface === '') {
-    add('viaIp', `or interface is needed for a ${route.type} route`)
+    add('viaIp', `or interface is required for a ${route.type} route`)
   }
   for (const field of ['viaIp', 'interface'] as const) {
-    if (rules.hop === 'none' && route[field] !== '') add(field, `is not for a ${route.type} route`)
+    if (rules.hop === 'none' && route[field] !== '') add(field, `is not allowed for a ${route.type} route`)
   }
   problems.push(...hopProblems(route))
   return problems
@@ -128,7 +128,9 @@ function networkProblems(text: string): string[] {
   const network = parseNetwork(text)
   if (network === undefined) return ['must be a network such as 10.0.0.0/8, or one address']
   const base = networkOf(network)
-  return base.value === network.value ? [] : [`has bits behind its prefix length; the network is ${networkText(base)}`]
+  return base.value === network.value
+    ? []
+    : [`has bits set after its prefix length; the network is ${networkText(base)}`]
 }
 
 function hopProblems(route: RouteFields): FieldProblem[] {
@@ -137,9 +139,9 @@ function hopProblems(route: RouteFields): FieldProblem[] {
   const problems = sameFamily(route, via)
   if (viaIp === '') return problems
   if (via === undefined) return [...problems, problemIn('viaIp', 'must be an IPv4 or IPv6 address')]
-  if (isNobody(via)) problems.push(problemIn('viaIp', 'is no address of a router'))
+  if (isNobody(via)) problems.push(problemIn('viaIp', 'cannot be the address of a router'))
   if (route.interface === '' && isLinkLocal(via)) {
-    problems.push(problemIn('interface', `is needed: ${viaIp} is valid on one interface only`))
+    problems.push(problemIn('interface', `is required: ${viaIp} is valid on one interface only`))
   }
   return problems
 }

@@ -34,7 +34,7 @@ export const SentOidc = closed({
   clientSecret: Type.Optional(
     Type.Union([clientSecret, Type.Null()], {
       description:
-        'Secret that the provider gave for this appliance. Omitted or ** keeps the stored one; empty or null clears it; another issuer needs it again. Never answered.',
+        'Client secret from the provider. Omitted or ** keeps the stored one; empty or null clears it; a different issuer needs it again. Never returned.',
     }),
   ),
 })
@@ -53,7 +53,7 @@ export function oidcProblems(sent: Partial<SentOidc>) {
   if (noRoot !== undefined) problems.push(problemIn('caCertificate', noRoot))
   const groups = groupMappings.map(({ group }) => group)
   for (const [index, group] of groups.entries()) {
-    if (groups.indexOf(group) < index) problems.push(problemIn(`groupMappings.${index}.group`, 'is mapped already'))
+    if (groups.indexOf(group) < index) problems.push(problemIn(`groupMappings.${index}.group`, 'is already mapped'))
   }
   return problems
 }
@@ -61,7 +61,7 @@ export function oidcProblems(sent: Partial<SentOidc>) {
 /** Returns why this is no issuer, by OpenID Connect Discovery 1.0, section 3. */
 function whyNoIssuer(issuer: string): string | undefined {
   if (isUrl(issuer, ['https:']) && !/[?#\s]/.test(issuer)) return undefined
-  return 'has to be an https URL without a query or a fragment, as the provider writes it'
+  return 'must be an https URL without a query or a fragment, exactly as the provider writes it'
 }
 
 /** Returns the missing fields that logins need, and the missing break-glass user. */
@@ -69,7 +69,7 @@ export function missingForOidc(next: Omit<OidcConfig, 'id'>): readonly FieldProb
   const needed = ['issuer', 'clientId', 'baseUrl'] as const
   const missing = next.enabled ? needed.filter((field) => next[field] === '') : []
   return [
-    ...missing.map((field) => problemIn(field, 'is required while logins by OpenID Connect are on')),
+    ...missing.map((field) => problemIn(field, 'is required while logins by OpenID Connect are enabled')),
     ...missingBreakGlass(next),
   ]
 }
@@ -86,7 +86,7 @@ export function mergedOidc({ clientSecret: sent, ...fields }: SentOidc, known: O
   const problems = [...oidcProblems(settings), ...missingForOidc(settings)]
   if (sent === MASK && stored.clientSecret === '') problems.push(unstored('clientSecret'))
   if (isKept && stored.clientSecret !== '' && next.issuer !== stored.issuer) {
-    const message = 'was given by another issuer, and has to be sent again with this one, or cleared with null'
+    const message = 'was given for another issuer: send it again for this one, or clear it with null'
     problems.push(problemIn('clientSecret', message))
   }
   return { settings, problems }

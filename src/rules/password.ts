@@ -37,9 +37,9 @@ export function policyProblems(password: string, owner: Owner): readonly string[
   if (new Set(folded).size < 3) problems.push('must not repeat one or two characters')
   // A common word with a usual suffix is still common.
   const bare = folded.replace(/[\d\W_]{0,4}$/, '')
-  if (COMMON.has(folded) || COMMON.has(bare)) problems.push('must not be one of the most used passwords')
+  if (COMMON.has(folded) || COMMON.has(bare)) problems.push('must not be a common password')
   if (namesOf(owner).some((name) => folded === name || bare === name))
-    problems.push('must not be the e-mail or the name of its owner')
+    problems.push('must not be the e-mail or the name of the user')
   return problems
 }
 

@@ -18,5 +18,5 @@ export function bypassKind(entry: string): BypassKind | undefined {
 export function bypassProblem(entry: string): string {
   if (entry.includes('*')) return 'has a wildcard; a domain matches its subdomains without one'
   if (/^(\[[^\]]*\]|[^:]*):\d*$/.test(entry)) return 'has a port'
-  return 'is no host name, domain, .suffix, IP address or CIDR range'
+  return 'is not a host name, domain, .suffix, IP address or CIDR range'
 }

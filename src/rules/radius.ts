@@ -30,7 +30,7 @@ const SentHost = closed({
   host: RadiusHost.properties.host,
   port: Type.Optional(RadiusHost.properties.port),
   sharedSecret: Secret(
-    'Secret of this server. Omitted keeps the stored one of the same host and port, and ** insists that there is one; empty or null for the common one. Never answered.',
+    'Secret of this server. Omitted keeps the stored one for the same host and port, ** also requires that one is stored; empty or null for the common one. Never returned.',
   ),
   priority: Type.Optional(RadiusHost.properties.priority),
 })
@@ -39,7 +39,7 @@ const SentHost = closed({
 export const SENT_CONFIG = {
   ...optional(plain),
   sharedSecret: Secret(
-    'Secret shared with the servers. Omitted or ** keeps the stored one; empty or null clears it. Never answered.',
+    'Secret shared with the servers. Omitted or ** keeps the stored one; empty or null clears it. Never returned.',
   ),
   hosts: Type.Optional(Type.Array(SentHost, { maxItems: RADIUS_HOSTS_MAX, description: 'All servers.' })),
 }
@@ -75,7 +75,7 @@ function hostsFrom(sent: SentConfig['hosts'], port: number, stored: Settings) {
   const places = new Set<string>()
   const merged = sent.map((one, index): RadiusHost => {
     const place = placeOf(one.host, one.port ?? null, { port })
-    if (places.has(place)) problems.push(problemIn(`hosts.${index}`, 'is named already: host and port'))
+    if (places.has(place)) problems.push(problemIn(`hosts.${index}`, 'is a duplicate: host and port'))
     places.add(place)
     const secret = kept.get(place) ?? ''
     if (one.sharedSecret === MASK && secret === '') problems.push(unstored(`hosts.${index}.sharedSecret`))
@@ -91,7 +91,7 @@ function readinessProblems({ hosts: asked, sharedSecret: common }: Settings): re
   if (asked.length === 0) return [problemIn('hosts', 'must name a server')]
   const without = asked.filter(({ sharedSecret: own }) => own === '' && common === '')
   const names = without.map(({ host }) => host).join(', ')
-  return without.length === 0 ? [] : [problemIn('sharedSecret', `is required: ${names} has none of its own`)]
+  return without.length === 0 ? [] : [problemIn('sharedSecret', `is required: ${names} has no secret of its own`)]
 }
 
 /**

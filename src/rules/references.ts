@@ -43,7 +43,7 @@ export function referenceProblems(desired: ConfigView, of: SectionName): readonl
 function problemOf({ section, id, name, field, refersTo }: Dangling): Problem {
   const [label, missing] = [SECTIONS[section].label, SECTIONS[refersTo.section].label]
   const next = `discard the pending change of this ${label}, or create the ${missing} again`
-  const message = `${field} of the ${nameRecord(section, { id, name })} names the ${missing} ${refersTo.id}, which does not exist: ${next}`
+  const message = `${field} of the ${nameRecord(section, { id, name })} refers to the ${missing} ${refersTo.id}, which does not exist: ${next}`
   return { section, id, field, message }
 }
 

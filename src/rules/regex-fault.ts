@@ -8,8 +8,8 @@ const TOKENS = /\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+(?:,\d*)?\}|./gsu
 export function regexFault(text: string): string | undefined {
   if (text === '') return 'must not be empty'
   if (text.length > LENGTH_MAX) return `must have at most ${LENGTH_MAX} characters`
-  if (/\\[1-9]/.test(text.replaceAll('\\\\', ''))) return 'must not refer back to what it has found (\\1)'
-  return nestsRepetitions(text) ? 'must not repeat what repeats itself, such as (a+)+' : undefined
+  if (/\\[1-9]/.test(text.replaceAll('\\\\', ''))) return 'must not contain back-references (\\1)'
+  return nestsRepetitions(text) ? 'must not contain nested repetitions, such as (a+)+' : undefined
 }
 
 function nestsRepetitions(text: string): boolean {

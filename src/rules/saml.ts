@@ -16,7 +16,7 @@ export function isUrl(text: string, protocols: readonly string[]): boolean {
  */
 export function whyNoBaseUrl(baseUrl: string): string | undefined {
   if (baseUrl === '' || (isUrl(baseUrl, ['https:']) && URL.parse(baseUrl)?.origin === baseUrl)) return undefined
-  return 'must be https, a host and perhaps a port, without anything behind: https://lb.example.org:9443'
+  return 'must be https with a host and optionally a port, and nothing after it: https://lb.example.org:9443'
 }
 
 export function fieldProblems(next: Partial<SamlSettings>): readonly FieldProblem[] {
@@ -30,7 +30,7 @@ export function fieldProblems(next: Partial<SamlSettings>): readonly FieldProble
     if (!isCertificate(pem))
       refuse(
         `idpCertificates.${index}`,
-        'must be one certificate in PEM, with an RSA key: signatures of others are not judged',
+        'must be one certificate in PEM with an RSA key: other signatures are not supported',
       )
   }
   return problems
@@ -52,7 +52,7 @@ export function missingFor(next: SamlSettings): readonly FieldProblem[] {
   const problems = missing.map((field): FieldProblem => ({
     field,
     code: 'INVALID_BODY',
-    message: 'is required while single sign-on is on',
+    message: 'is required while single sign-on is enabled',
   }))
   return [...problems, ...missingBreakGlass(next)]
 }
@@ -68,8 +68,7 @@ export function missingBreakGlass(
     problems.push({
       field: 'breakGlassUserId',
       code: 'INVALID_BODY',
-      message:
-        'is required: without a user who may use a password, nobody could log in when the identity provider fails',
+      message: 'is required: without a user who may use a password, nobody could log in if the identity provider fails',
     })
   }
   return problems

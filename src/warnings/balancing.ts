@@ -27,7 +27,7 @@ function whyNobody(layer: Layer, backend: Group | undefined, view: ConfigView): 
   if (backend.enabled === false) return `its ${title} is disabled`
   if (backend.fallback !== null || backend.reals.some((real) => shareOf(real, view) > 0)) return undefined
   if (backend.reals.length === 0) return `its ${title} has no real servers`
-  return `every real server of its ${title} is drained, halted or of weight 0`
+  return `every real server of its ${title} is drained, halted or has weight 0`
 }
 
 const LEFT = 'would have no server that takes traffic'
@@ -43,7 +43,7 @@ export function layer7ServersLeft(frontend: L7Frontend, view: ConfigView): reado
   const why = backends.flatMap((backend) => whyNobody('l7Backends', backend, view) ?? [])
   const [first] = why
   if (first === undefined) return []
-  const left = why.length < backends.length ? 'has requests for which no server would take traffic' : LEFT
+  const left = why.length < backends.length ? 'has requests that no server would accept' : LEFT
   return [about('NO_SERVER_LEFT', 'l7Frontends', frontend, `${left}: ${first}`)]
 }
 
@@ -55,10 +55,11 @@ export function layer4ServersLeft(frontend: L4Frontend, view: ConfigView): reado
 
 /** Ways of balancing that heed weights little or not at all, with the probable intention. */
 const HEEDLESS: Readonly<Record<string, string>> = {
-  leastconn: 'leastconn evens out connections, in which weights show under load only: use roundrobin for shares',
-  first: 'first fills one real server after the other whatever their weights: use roundrobin for shares',
-  rr: 'rr heeds no weights: use wrr',
-  lc: 'lc heeds no weights: use wlc',
+  leastconn:
+    'leastconn balances the number of connections, so weights matter only under load: use roundrobin for shares',
+  first: 'first fills one real server after the other and ignores weights: use roundrobin for shares',
+  rr: 'rr ignores weights: use wrr',
+  lc: 'lc ignores weights: use wlc',
 }
 
 export function weights(layer: Layer, backend: Group, view: ConfigView): readonly Warning[] {

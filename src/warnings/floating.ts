@@ -5,7 +5,7 @@ import type { Warning } from '../model/warning.ts'
 import { about } from './about.ts'
 
 const SAYS =
-  'has frontends of Layer 4, whose connections end when it moves to another node: give those nodes an IP group with connectionSync, on interfaces that carry nothing else'
+  'has Layer 4 frontends, whose connections break when it moves to another node: give those nodes an IP group with connectionSync, on interfaces that carry nothing else'
 
 /** Warns of floating IPs that move between nodes without connection sync. */
 export function connectionsEnd(view: ConfigView): readonly Warning[] {

@@ -11,7 +11,7 @@ import { about } from './about.ts'
 
 export function rests(section: 'l4Frontends' | 'l7Frontends', frontend: L4Frontend | L7Frontend, view: ConfigView) {
   if (!frontend.enabled || !isResting(frontend, view)) return []
-  return [about('FRONTEND_RESTS', section, frontend, `would serve nobody: its floating IP ${frontend.ip} is disabled`)]
+  return [about('FRONTEND_RESTS', section, frontend, `would serve nothing: its floating IP ${frontend.ip} is disabled`)]
 }
 
 /** Warns of options that are switched on but can have no effect. */
@@ -20,11 +20,11 @@ export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
   if (!enabled || mode !== 'http') return []
   const found: Warning[] = []
   if (httpRedirectToHttps && portRanges(frontend).every(({ isTls }) => isTls)) {
-    const says = 'has httpRedirectToHttps, but every port of it speaks TLS: add port 80, which then stays plain'
+    const says = 'has httpRedirectToHttps, but all its ports use TLS: add port 80, which then stays plain HTTP'
     found.push(about('REDIRECT_CANNOT_FIRE', 'l7Frontends', frontend, says))
   }
   if (Number(hsts) > 0 && certificates.length === 0) {
-    const says = 'has hsts, which browsers heed over TLS only: give it a certificate'
+    const says = 'has hsts, which browsers honour over TLS only: give it a certificate'
     found.push(about('HSTS_CANNOT_FIRE', 'l7Frontends', frontend, says))
   }
   return found
@@ -33,7 +33,7 @@ export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
 /** Warns of frontends whose clients can claim any address, although rules, limits and logs rely on it. */
 export function believesAnybody(frontend: L7Frontend): readonly Warning[] {
   if (!frontend.enabled || frontend.proxyProtocol !== true) return []
-  const says = 'believes everybody who tells it a client by PROXY protocol: name the proxies in proxyProtocol instead'
+  const says = 'accepts client addresses by PROXY protocol from anybody: list the proxies in proxyProtocol instead'
   return [about('PROXY_FROM_ANYBODY', 'l7Frontends', frontend, says)]
 }
 
@@ -46,6 +46,6 @@ export function plainCookies(frontend: L7Frontend, view: ConfigView): readonly W
   const backend = backends.find((one) => one?.enabled === true && one.persistence.type === 'cookie')
   if (backend === undefined) return []
   const { cookieName = DEFAULT_COOKIE } = backend.persistence
-  const says = `sends the cookie ${cookieName} of the ${nameRecord('l7Backends', backend)} without Secure, because it speaks no TLS: give it a certificate, or send its clients to https`
+  const says = `sends the cookie ${cookieName} of the ${nameRecord('l7Backends', backend)} without Secure, because it does not use TLS: give it a certificate, or redirect its clients to https`
   return [about('COOKIE_NOT_SECURE', 'l7Frontends', frontend, says)]
 }

@@ -16,13 +16,13 @@ export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
   if (late !== undefined) {
     const { at, taker, isAll } = late
     const takes = isAll
-      ? `${title(taker)} takes every request, so ${title(at)} and what follows comes too late`
-      : `${title(taker)} takes every request that ${title(at)} is for`
-    found.push(about('RULE_CANNOT_HOLD', 'l7Frontends', frontend, `has rules that never hold: ${takes}`))
+      ? `${title(taker)} handles every request, so ${title(at)} and later ones never apply`
+      : `${title(taker)} already handles every request that ${title(at)} could apply to`
+    found.push(about('RULE_CANNOT_HOLD', 'l7Frontends', frontend, `has rules that never apply: ${takes}`))
   }
   for (const [at, rule] of rules.entries()) {
     if (!redirectsToItself(rule, frontend)) continue
-    const says = `has a redirect onto itself: ${title(at)} also holds for ${rule.do.to}, and browsers give up`
+    const says = `has a redirect loop: ${title(at)} also applies to ${rule.do.to}, so browsers give up`
     found.push(about('REDIRECT_LOOP', 'l7Frontends', frontend, says))
   }
   return found

@@ -15,7 +15,7 @@ export function unreachedCertificates(frontend: L7Frontend, view: ConfigView): r
   return shown.flatMap((certificate, at) => {
     const why = whyHidden(certificate, shown.slice(0, at)) ?? whyUseless(certificate, frontend)
     if (why === undefined) return []
-    const says = `has the ${nameRecord('certificates', certificate)} in vain: ${why}`
+    const says = `never uses the ${nameRecord('certificates', certificate)}: ${why}`
     return [about('CERTIFICATE_UNREACHED', 'l7Frontends', frontend, says)]
   })
 }
@@ -31,7 +31,7 @@ function whyHidden(certificate: Certificate, before: readonly Certificate[]): st
     const taken = new Set(namesOf(one))
     return kind(one) === kind(certificate) && names.every((name) => taken.has(name))
   })
-  return other === undefined ? undefined : `the ${nameRecord('certificates', other)} before it is for all of its names`
+  return other === undefined ? undefined : `the ${nameRecord('certificates', other)} before it covers all of its names`
 }
 
 /** Without a default backend, a certificate is useless if no rule takes requests for its names. */
@@ -41,7 +41,7 @@ function whyUseless(certificate: Certificate, { defaultBackendId, rules = [] }: 
   if (rules.some((rule) => endsList(rule) && names.some((name) => mayTake(rule, name)))) return undefined
   const [first = '', ...more] = names
   const told = more.length === 0 ? first : `${first} and ${more.length} more`
-  return `no rule takes requests for ${told}, and there is no default backend`
+  return `no rule accepts requests for ${told}, and there is no default backend`
 }
 
 function mayTake({ when }: Rule, name: string): boolean {

@@ -38,7 +38,7 @@ function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
 function incomplete({ id, username, ...user }: SnmpUser): readonly Warning[] {
   const missing = missingOf(user).join(' and ')
   if (missing === '') return []
-  const says = `lacks ${missing}, and the agent does not know it`
+  const says = `lacks ${missing}, so the agent does not know it`
   return [about('SNMP_USER_INCOMPLETE', 'snmpUsers', { id, name: username }, says)]
 }
 

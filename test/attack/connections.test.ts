@@ -118,9 +118,6 @@ t.test('connections: an address that constantly reconnects is not refused for cl
 t.test('connections: too few descriptors end the start with one clear line', async (test) => {
   const state = temporaryFolder(test, 'daemon')
   const daemon = new Daemon(state, ['--no-demo'], [], { descriptors: 200 })
-  await test.rejects(
-    daemon.start(),
-    /ended with 1: fulcrum: 200 files may be open at once, and at least 256 are needed/,
-  )
+  await test.rejects(daemon.start(), /ended with 1: fulcrum: only 200 files may be open, but at least 256 are needed/)
   test.same(readdirSync(state), [], 'nothing was begun')
 })

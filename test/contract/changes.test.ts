@@ -73,7 +73,7 @@ t.test('two spellings of one field with different values are refused by name', a
       const sent = { ...told, [other]: one, [own]: another }
       const at = path.replace(/\{applianceI[dD]\}/, node).replace('{id}', 'x')
       const { json } = await call(method, at, { body: sent })
-      const message = `says something else than ${own}, which is the same field: send one of them`
+      const message = `conflicts with ${own}, which is the same field: send only one of them`
       test.match(json, { code: 'INVALID_BODY', errors: [{ field: other, message }] }, `${name} ${other}`)
     }
   }

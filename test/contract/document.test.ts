@@ -42,7 +42,7 @@ t.test('refusals of a single operation are in its description, those of all oper
   test.match(of('power.halt'), /with `JOB_IN_PROGRESS`, `NOT_SUPPORTED` and `IN_USE`|`IN_USE`/)
   test.match(of('roles.delete'), /staged.*`IN_USE`/)
   test.match(of('certificates.get'), /no read-only role/)
-  test.match(of('auth.ping'), /^Takes no login, and changes nothing\.$/)
+  test.match(of('auth.ping'), /^Needs no login, and changes nothing\.$/)
   for (const { name } of served) test.notMatch(of(name), /INVALID_BODY|INTERNAL|UNAUTHENTICATED/, name)
 })
 
@@ -92,7 +92,7 @@ t.test('the document accepts the same addresses as the daemon', async (test) => 
   }
 })
 
-t.test('where a request fits two paths, the one applies whose first differing segment is literal', async (test) => {
+t.test('if a request matches two paths, the one whose first differing segment is literal applies', async (test) => {
   const router = new Router('', served)
   const isParameter = (segment: string | undefined) => segment?.startsWith('{') === true
   let pairs = 0

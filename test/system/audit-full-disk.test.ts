@@ -31,7 +31,7 @@ t.test(
       if (answer.status === 201) done.add(answer.headers['x-request-id'] ?? '')
       else {
         refusals++
-        test.match(answer.json, { code: 'INTERNAL', message: /disk is full.*make room/ })
+        test.match(answer.json, { code: 'INTERNAL', message: /disk is full.*free space/ })
       }
     }
     test.equal(refusals, 3)

@@ -43,7 +43,7 @@ t.test(
       })
       if (answer.status === 201) continue
       refused += 1
-      test.match(answer.json, { code: 'INTERNAL', message: /disk is full.*make room/ }, answer.text)
+      test.match(answer.json, { code: 'INTERNAL', message: /disk is full.*free space/ }, answer.text)
     }
     test.equal(refused, 5, 'edits that need space are refused with the reason')
     fill(disk)

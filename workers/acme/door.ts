@@ -60,7 +60,7 @@ export async function askCa({ method, url, headers, body }: Asked): Promise<Answ
 }
 
 function refuseInward(address: string, { allowsLoopback }: Door): void {
-  if (isInward(address, allowsLoopback)) throw new Error(`The CA is at ${address}, where no CA may be`)
+  if (isInward(address, allowsLoopback)) throw new Error(`The CA is at ${address}, which is not allowed for a CA`)
 }
 
 type Found = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void

@@ -168,16 +168,18 @@ export class Participant {
     await machine.idle()
     await this.settle()
     if (store.journal() === undefined) return { ok: true, isDryRun: false, warnings: [] }
-    const output = 'the log of the node tells why'
-    const nodes = [{ nodeId, ok: false, step: 'restore what was there before', output }]
-    throw new ApiError('APPLY_PARTIAL', 'The machine is not as running says; it is tried again', { data: { nodes } })
+    const output = 'see the log of the node'
+    const nodes = [{ nodeId, ok: false, step: 'restore the previous state', output }]
+    throw new ApiError('APPLY_PARTIAL', 'The machine differs from the running configuration; this is retried', {
+      data: { nodes },
+    })
   }
 
   /** Returns what this node is asked to make running; refuses if the log has ended that apply. */
   #asked(applyId: string): NonNullable<Frozen['asked']> & Pick<Frozen, 'changes'> {
     const frozen = this.#parts.store.underWay()
     if (frozen?.applyId === applyId && frozen.asked !== undefined) return { ...frozen.asked, changes: frozen.changes }
-    throw new ApiError('NODE_UNREACHABLE', 'The apply has ended, or is not known here yet')
+    throw new ApiError('NODE_UNREACHABLE', 'The apply has ended, or is not known on this node yet')
   }
 
   #isBehind(): boolean {
@@ -201,7 +203,7 @@ export class Participant {
       }
       if (decision === 'thawed') {
         if (held.enacted === undefined) await enactor.converge(() => false)
-        else await held.enacted.takeBack('keep what another node led', 'it came to nothing there')
+        else await held.enacted.takeBack('keep the apply of another node', 'it failed on that node')
       }
       this.#held = undefined
     }
@@ -224,7 +226,7 @@ export class Participant {
     const { ok } = await enactor.converge(() => false)
     await moveOwn()
     this.#followed = revision
-    log.info('followed what other nodes have applied', { revision, ok })
+    log.info('applied the changes of other nodes', { revision, ok })
     if (ok) tell({ state: 'followed', by: header.by, revision, comment: header.comment })
   }
 
@@ -254,7 +256,7 @@ export class Participant {
     const now_ms = clock.monotonic_ms()
     if (this.#away?.applyId !== applyId) this.#away = { applyId, since_ms: now_ms }
     if (leader !== nodeId && now_ms - this.#away.since_ms < AWAY_MS_MAX) return
-    log.warn('an apply is ended whose node is away', { applyId, leader })
+    log.warn('an apply is ended because its node is unreachable', { applyId, leader })
     await thaw(store, applyId)
   }
 
@@ -277,6 +279,8 @@ export class Participant {
   }
 
   #failed(error: unknown): void {
-    this.#parts.log.error('this node could not follow the others yet; it is tried again', { reason: String(error) })
+    this.#parts.log.error('this node could not apply the changes of other nodes yet; this is retried', {
+      reason: String(error),
+    })
   }
 }

@@ -11,7 +11,7 @@ export interface NodeRefusal {
 
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof ApiError) return { code: error.code, message: error.message, details: error.details }
-  return { code: 'INTERNAL', message: 'a defect of the daemon; its log explains it', details: {} }
+  return { code: 'INTERNAL', message: 'a defect of the daemon; see its log', details: {} }
 }
 
 /**
@@ -57,12 +57,12 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export function notEverywhere(where: string, why: string, nodes: readonly NodeOutcome[]): ApiError {
   const inDoubt = nodes.filter(({ state }) => state === 'unknown').map(({ nodeId }) => nodeId)
   const undone =
-    inDoubt.length === 0 ? 'was reverted' : `was reverted on the nodes that answer; ${inDoubt.join(', ')} did not`
+    inDoubt.length === 0 ? 'was reverted' : `was reverted on the answering nodes; ${inDoubt.join(', ')} did not answer`
   return new ApiError('APPLY_PARTIAL', `The apply failed on ${where} and ${undone}: ${why}`, { data: { nodes } })
 }
 
 /** Returns the refusal of an apply that is undecided. */
 export function undecided(why: string, nodes: readonly NodeOutcome[]): ApiError {
-  const message = `Too few nodes of the cluster answer, so it is not known yet whether the apply stays (${why}): each node is as it is until they do. GET /services/apply tells what came of it`
+  const message = `Too few nodes of the cluster answer, so it is unknown whether the apply stays (${why}): each node stays as it is until they do. GET /services/apply shows the result`
   return new ApiError('NO_QUORUM', message, { data: { nodes } })
 }

@@ -95,7 +95,7 @@ export class Rollout implements Reach {
       for (const [, answer] of all) if (answer !== 'lost' && answer.ok) done.push(answer)
     }
     const enacted = this.#enactedHere
-    if (enacted === undefined) throw new Error('this node has enacted nothing')
+    if (enacted === undefined) throw new Error('this node has applied nothing')
     return {
       isDryRun: done.some(({ isDryRun }) => isDryRun),
       warnings: [...done.flatMap(({ warnings }) => warnings), ...this.#missed.map(missedWarning)],
@@ -140,7 +140,7 @@ export class Rollout implements Reach {
     try {
       await thaw(store, this.#header.applyId)
     } catch (error) {
-      log.warn('that an apply comes to nothing could not be written yet', { why: String(error) })
+      log.warn('the failure of an apply could not be recorded yet', { why: String(error) })
     }
     if (decisionOn(store, this.#header) !== 'thawed') {
       if (enacted !== undefined) hold(this.#header, enacted)
@@ -186,7 +186,7 @@ const outcome = (nodeId: string, state: NodeOutcome['state']): NodeOutcome => ({
 
 const applied = ({ id }: NodeName): NodeOutcome => outcome(id, 'applied')
 
-const missedWarning = ({ name }: NodeName): string => `${name} is away; it follows when it is back`
+const missedWarning = ({ name }: NodeName): string => `${name} is unreachable; it catches up when it is back`
 
 function refusedBy([node, answer]: readonly [NodeName, Said]): readonly NodeRefusal[] {
   return answer === 'lost' || answer.ok ? [] : [{ node, refusal: answer.refusal }]

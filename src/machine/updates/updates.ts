@@ -345,7 +345,7 @@ export class Updates implements UpdatesActor {
     const message =
       unconfirmed === undefined
         ? 'The configuration is being applied; try again in a moment'
-        : `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}`
+        : `Revision ${unconfirmed.revision} waits for confirmation until ${unconfirmed.confirmBy}`
     throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
   }
 

@@ -13,7 +13,7 @@ t.test('tags are in groups, in the order of the table; an undescribed one is in 
   ])
   test.same(groups, [
     { name: 'Logging in', tags: ['auth'] },
-    { name: 'Who may do what', tags: ['groups'] },
+    { name: 'Users and rights', tags: ['groups'] },
     { name: 'Balancing', tags: ['realServers'] },
     { name: 'Everything else', tags: ['novel'] },
   ])

@@ -42,7 +42,7 @@ t.test('an operation has the fields of the literal', async (test) => {
     'x-extension': true,
   })
   test.match(operation.parameters, [
-    { name: 'applianceId', in: 'path', required: true, description: 'Id of the node that answers.' },
+    { name: 'applianceId', in: 'path', required: true, description: 'Id of the answering node.' },
     { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
   ])
   test.equal(operation.requestBody.required, true)

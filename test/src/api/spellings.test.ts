@@ -14,8 +14,8 @@ t.test('a field in another spelling becomes its own, and in both if their values
   test.equal(inOneSpelling(own, spellings), own)
   test.same(contradictions({ list: ['x'], items: ['x'], label: 'a' }, spellings), [])
   test.match(contradictions({ list: ['x'], items: ['y'], label: 'a', name: 'b' }, spellings), [
-    { field: 'label', message: /than name/ },
-    { field: 'list', message: /than items/ },
+    { field: 'label', message: /with name/ },
+    { field: 'list', message: /with items/ },
   ])
   test.end()
 })

@@ -12,7 +12,7 @@ t.test('the limit is that of this process', async (test) => {
   test.equal(descriptorsMax('Max open files            unlimited            unlimited            files\n'), Infinity)
 })
 
-t.test('too few are reported before anything starts, with the remedy', async (test) => {
-  test.throws(() => assertDescriptors(255), /^255 files may be open at once, and at least 256 are needed: raise/)
+t.test('too few are said before anything is begun, with what to do', async (test) => {
+  test.throws(() => assertDescriptors(255), /^only 255 files may be open, but at least 256 are needed: raise/)
   test.doesNotThrow(() => assertDescriptors(256))
 })

@@ -12,7 +12,7 @@ t.test('every replaced phrase still occurs, and is replaced here', (test) => {
     .replaceAll(/(\/nodes\/)\$\{[\w.]+\}/g, '$1ID')
   for (const [theirs, own] of [...OWN_WORDS, ...OWN_COMMANDS]) {
     test.match(said, theirs)
-    test.equal(inOwnWords(`no: ${theirs}, if that is meant`), `no: ${own}, if that is meant`)
+    test.equal(inOwnWords(`no: ${theirs}, if this is intended`), `no: ${own}, if this is intended`)
   }
   test.end()
 })

@@ -28,6 +28,6 @@ t.test('records that do not fit, share a name or refer to nothing are found', as
   const problems = checkConfig(store).filter((problem) => problem.startsWith('running'))
   test.equal(problems.length, 3)
   test.match(problems.join('\n'), /two records of realServers are named same/)
-  test.match(problems.join('\n'), /does not fit/)
+  test.match(problems.join('\n'), /does not match its schema/)
   test.match(problems.join('\n'), /missing, which does not exist/)
 })

@@ -80,7 +80,7 @@ t.test('only a user who could have made a change can discard it', async (test) =
     'PERMISSION_DENIED',
     edit((draft) => draft.discard({ by: store.changes()[0]?.actor ?? '' }, may)),
   )
-  test.match(mine.message, /go together; discard others with DELETE .services.pending.\{changeId\}/)
+  test.match(mine.message, /are discarded together; discard others with DELETE .services.pending.\{changeId\}/)
   test.notMatch(mine.message, /mine=true/, 'which was just refused')
   await edit((draft) => draft.discard({ id: server ?? '' }, may))
   test.match(store.changes(), [{ key: 'u' }])

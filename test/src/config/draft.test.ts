@@ -114,7 +114,7 @@ t.test('a name in use is refused with the record that has it', async (test) => {
     'NAME_NOT_UNIQUE',
     edit((draft) => draft.section('realServers').create(realServer('b', { name: 'WEB 1' }))),
   )
-  test.equal(error.message, 'The name is that of the real server web 1 (a) already')
+  test.equal(error.message, 'The name is already taken by the real server web 1 (a)')
 })
 
 t.test('one request that removes the user of a record and then the record is fine', async (test) => {
@@ -174,7 +174,7 @@ t.test('a record that breaks its schema is a defect, not a refusal', async (test
   const { edit } = configFixture(test)
   await test.rejects(
     edit((draft) => draft.section('realServers').create(realServer('a', { weight: 1.5 }))),
-    /does not fit its schema/,
+    /does not match its schema/,
   )
 })
 

@@ -193,7 +193,7 @@ t.test('whether a failed apply was undone is reported truthfully', async (test) 
         { ...failed, undone: false },
         { ...failed, undone: false },
       ],
-      /^The apply failed and was not undone.*: put it$/,
+      /^The apply failed and could not be undone.*: put it$/,
       true,
     ],
   ] as const) {
@@ -237,5 +237,5 @@ t.test('also when a part of the daemon cannot follow', async (test) => {
     log: silentLog,
   })
   const enacted = enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)
-  test.match((await refuses(test, 'APPLY_PARTIAL', enacted)).message, /^The apply failed and was not undone/)
+  test.match((await refuses(test, 'APPLY_PARTIAL', enacted)).message, /^The apply failed and could not be undone/)
 })

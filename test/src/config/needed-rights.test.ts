@@ -90,7 +90,7 @@ t.test('a refusal names every change, its author and the right', async (test) =>
     {
       field: 'c',
       code: 'PERMISSION_DENIED',
-      message: /user u@example\.test \(k\) by a@b takes the right localUsers\.delete/,
+      message: /user u@example\.test \(k\) by a@b needs the right localUsers\.delete/,
     },
     { field: 'd', code: 'PERMISSION_DENIED', message: /roles\.delete/ },
   ])
@@ -119,7 +119,10 @@ t.test('a user who may change some records of a kind refers only to readable one
   refuseForeign([change('l7Backends', shop(), shop('shop-1'))], partly, '', view)
   const reaching = change('l7Backends', shop('shop-1'), shop('shop-1', 'bank-1'))
   const error = await refuses(test, 'PERMISSION_DENIED', () => refuseForeign([reaching], partly, '', view))
-  test.match(error.details.errors?.[0]?.message, /takes the right realServers\.get for what its reals\.1\.ripId names/)
+  test.match(
+    error.details.errors?.[0]?.message,
+    /needs the right realServers\.get for the real server .* in reals\.1\.ripId/,
+  )
   refuseForeign([change('l7Backends', shop('bank-1'), shop('bank-1', 'shop-1'))], partly, '', view)
   const gone = change('l7Backends', undefined, shop('shop-2'))
   await refuses(test, 'PERMISSION_DENIED', () => refuseForeign([gone], partly, '', view))

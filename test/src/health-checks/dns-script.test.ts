@@ -29,7 +29,7 @@ t.test('valid fields, and fields that an order may not have', async (test) => {
     [{ field: 'dns', message: /^is required with dns-01/ }],
   )
   test.match(told({ challenge: 'http-01' }), [/^dns is for dns-01 only/, /^secrets is for dns-01 only/])
-  test.match(told({ dns: { scriptId: 'none' } }), [/^dns\.scriptId is none, which is no script/])
+  test.match(told({ dns: { scriptId: 'none' } }), [/^dns\.scriptId is none, which is not a script/])
   test.match(told({}, { ...script, services: ['layer-7'] }), [/^dns\.scriptId .* does not serve dns-01$/])
 })
 
@@ -39,8 +39,8 @@ t.test('values are in the right place, and of the right type', async (test) => {
   test.match(values({ zone: 'a b' }, { token: 't' }), [/^dns\.parameters\.zone must be a host name/])
   test.match(values({}, {}), [/^dns\.parameters\.zone is required/, /^secrets\.token is required/])
   test.match(values({ zone: 'a.test', token: 't' }, {}), [/^dns\.parameters\.token is a secret: put it into secrets/])
-  test.match(values({}, { zone: 'a.test', token: 't' }), [/^secrets\.zone is no secret of this script/])
-  test.match(values({ zone: 'a.test', more: '' }, { token: 't' }), [/^dns\.parameters\.more is no parameter/])
+  test.match(values({}, { zone: 'a.test', token: 't' }), [/^secrets\.zone is not a secret of this script/])
+  test.match(values({ zone: 'a.test', more: '' }, { token: 't' }), [/^dns\.parameters\.more is not a parameter/])
 })
 
 t.test('a change of a script is checked against the orders that use it', async (test) => {

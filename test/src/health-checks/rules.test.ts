@@ -19,7 +19,7 @@ const problems = (setting: HealthCheckSetting, service: CheckService = 'layer-7'
 
 t.test('type script needs an id, and the script exists', async (test) => {
   test.match(problems({ type: 'script' }), [/^healthCheck\.id is required/])
-  test.match(problems({ type: 'script', id: 'gone' }), [/^healthCheck\.id is gone, and there is no/])
+  test.match(problems({ type: 'script', id: 'gone' }), [/^healthCheck\.id is gone, but there is no/])
   test.strictSame(problems({ type: 'script', id: 'ping' }), [])
 })
 
@@ -40,7 +40,7 @@ t.test('the script serves the layer', async (test) => {
 t.test('every required parameter has a value, unknown names are refused, values fit: all at once', async (test) => {
   test.match(problems({ type: 'script', id: 'own', parameters: { port: '0', x: '' } }), [
     /^healthCheck\.parameters\.port must be a port/,
-    /^healthCheck\.parameters\.x is no parameter/,
+    /^healthCheck\.parameters\.x is not a parameter/,
     /^healthCheck\.parameters\.host is required/,
   ])
   test.match(valueProblems({ id: 'own', parameters: [] }, { constructor: 'x' }), [{ name: 'constructor' }])
@@ -83,10 +83,10 @@ t.test('a change that breaks a backend names it', async (test) => {
   const more = { ...own, parameters: [...own.parameters, { name: 'key', type: 'string', required: true } as const] }
   test.match(brokenBy(more, 'layer-7', [user]), [{ field: 'parameters', message: /shop \(b\).*: key is required/ }])
   test.match(brokenBy({ ...own, parameters: [] }, 'layer-7', [user]), [
-    { field: 'parameters', message: /host is no param/ },
+    { field: 'parameters', message: /host is not a param/ },
   ])
   const elsewhere = { ...own, services: ['layer-4' as const] }
   test.match(brokenBy(elsewhere, 'layer-7', [user]), [
-    { field: 'services', message: /must hold layer-7: the backend shop/ },
+    { field: 'services', message: /must contain layer-7: the backend shop/ },
   ])
 })

@@ -6,7 +6,7 @@ t.test('statuses are a list of statuses and ranges, none of which is empty', asy
   for (const bad of ['', '99', '600', '000', 'abc', '200;x', '@x', '200 on-error x', '200,', ' 200']) {
     test.match(statusesProblem(bad), /^must be statuses/, bad)
   }
-  test.match(statusesProblem('200,300-200'), /300-200, which holds no status/)
+  test.match(statusesProblem('200,300-200'), /300-200, which contains no status/)
 })
 
 t.test(

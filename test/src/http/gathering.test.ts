@@ -106,7 +106,7 @@ t.test('no entry is older than the end of a truncated list', async (test) => {
   test.equal(data.length, 3)
   test.same(missing, [
     { nodeId: 'c', why: 'Too many' },
-    { nodeId: 'd', why: 'Its answer is not of this version' },
+    { nodeId: 'd', why: 'Its answer does not match this version' },
   ])
   const whole = await gatherLists({ nodeId: 'a', own, others: ['b'], ask }, { time: 'at' }, {})
   test.equal(JSON.parse(String(whole.body)).data.length, 4, 'a list without a limit is not truncated')

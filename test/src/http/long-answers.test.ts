@@ -147,7 +147,7 @@ t.test('a client that leaves frees its place; one user cannot have all of them',
   const refused = await fetch(url('/long?9'))
   test.equal(refused.status, 429)
   test.equal(refused.headers.get('retry-after'), '1')
-  test.match(await refused.json(), { status: 'error', code: 'TOO_MANY_AT_ONCE', message: /of all users/ })
+  test.match(await refused.json(), { status: 'error', code: 'TOO_MANY_AT_ONCE', message: /for all users/ })
   test.equal(await (await fetch(url('/ping'))).text(), 'pong', 'short ones are answered')
   for (const socket of sockets) socket.destroy()
   let answer = await fetch(url('/long?9'))

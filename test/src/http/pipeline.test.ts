@@ -159,7 +159,7 @@ t.test('an answer in slices is sent as such; the reason of an abort is logged', 
   const slices = answer.slices?.()
   test.same(slices?.next(), { value: Buffer.from('a'), done: false })
   test.same(slices?.next(), { value: 'too late', done: true })
-  test.match(lines.join(''), /"message":"answer broken off","requestId":"request-7","reason":"too late"/)
+  test.match(lines.join(''), /"message":"answer aborted","requestId":"request-7","reason":"too late"/)
 })
 
 t.test('a form that cannot be made is a defect, not a crash', async (test) => {

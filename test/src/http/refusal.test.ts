@@ -10,7 +10,7 @@ t.test('a refusal is answered as it is, a full disk plainly, a defect only in th
   const answer = (error: unknown) => JSON.parse(String(answerRefusal(error, 'r-7', log).body))
   test.match(answer(new ApiError('NOT_FOUND', 'none')), { code: 'NOT_FOUND', message: 'none' })
   test.same(lines, [])
-  test.match(answer(new NoRoomError('the disk is full')), { code: 'INTERNAL', message: /make room/ })
+  test.match(answer(new NoRoomError('the disk is full')), { code: 'INTERNAL', message: /free space/ })
   test.match(lines.pop(), /"level":"warn".*"reason":"the disk is full"/)
   test.match(answer(new StoreFailedError('the disk failed', 'doing')), {
     code: 'INTERNAL',
@@ -18,7 +18,7 @@ t.test('a refusal is answered as it is, a full disk plainly, a defect only in th
   })
   test.match(lines.pop(), /"level":"warn".*"the store has failed"/)
   const defect = answer(new Error('secret detail'))
-  test.match(defect, { code: 'INTERNAL', message: /its log explains r-7/ })
+  test.match(defect, { code: 'INTERNAL', message: /see its log for r-7/ })
   test.notMatch(JSON.stringify(defect), /secret/)
   test.match(lines.pop(), /"level":"error".*secret detail/)
 })
@@ -29,6 +29,6 @@ t.test('a full disk is distinguished from a defect, with what to do about it', a
   test.equal(noRoomReason(Object.assign(new Error('write'), { code: 'EROFS' })), 'the disk is read-only')
   test.equal(noRoomReason(Object.assign(new Error('open'), { code: 'ENOENT' })), undefined)
   test.equal(noRoomReason('ENOSPC'), undefined)
-  test.match(noRoom('the disk is full'), /the disk is full: make room/)
-  test.match(noRoom('the disk is read-only'), /the disk is read-only: see to the disk/)
+  test.match(noRoom('the disk is full'), /the disk is full: free space/)
+  test.match(noRoom('the disk is read-only'), /the disk is read-only: repair the disk/)
 })

@@ -90,5 +90,8 @@ t.test('nothing else is normalised', async (test) => {
 t.test('a parameter is decoded; a broken encoding is refused', async (test) => {
   test.equal(decodeSegment('a-b'), 'a-b')
   test.equal(decodeSegment('a%20%C3%BC'), 'a ü')
-  test.throws(() => decodeSegment('%zz'), new ApiError('MALFORMED_REQUEST', 'The path holds a broken percent-encoding'))
+  test.throws(
+    () => decodeSegment('%zz'),
+    new ApiError('MALFORMED_REQUEST', 'The path contains an invalid percent-encoding'),
+  )
 })

@@ -123,7 +123,7 @@ t.test('an API token has the rights of its user, or fewer, and none over the acc
   test.equal(await asked(narrow.token, 'GET', '/services'), 200)
   test.equal(await asked(narrow.token, 'GET', '/ipvsDirector/rips'), 403)
   const denied = await anonymous('GET', '/ipvsDirector/rips', { token: narrow.token })
-  test.equal(denied.json.message, 'This API token is not for GET /ipvsDirector/rips')
+  test.equal(denied.json.message, 'This API token does not grant GET /ipvsDirector/rips')
   test.equal(await asked(narrow.token, 'POST', '/localUsers/users'), 403)
   for (const [method, path] of [
     ['GET', '/token'],

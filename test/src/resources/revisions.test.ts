@@ -117,7 +117,7 @@ t.test('a conflict with later changes is refused with its cause, and the next st
   await apply()
   test.match(await call('PUT', `/revisions/${removed}/revert`), {
     status: 409,
-    json: { code: 'NAME_NOT_UNIQUE', message: /named web; rename the one of now first/i, errors: [{ field: 'name' }] },
+    json: { code: 'NAME_NOT_UNIQUE', message: /named web; rename the present one first/i, errors: [{ field: 'name' }] },
   })
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })

@@ -147,7 +147,7 @@ t.test('apply: an address whose group has no interface is named; one in use does
   await withInterfaces([])
   const refused = await applied()
   test.not(refused.status, 200)
-  test.match(refused.text, `IP group ${name} has no interface on its node any more`)
+  test.match(refused.text, `IP group ${name} no longer has an interface on the node`)
   test.match(refused.text, id)
 })
 

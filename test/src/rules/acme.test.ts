@@ -88,20 +88,20 @@ t.test("waits double up to a day, and are no shorter than the CA's", async (test
 
 t.test('directories are refused at addresses without a CA', async (test) => {
   for (const host of ['169.254.169.254', '[fe80::1]', '0.0.0.0', '[::]', '224.0.0.1', '[fd00:ec2::254]', '0x7f.1'])
-    test.match(whyRefused(`https://${host}/dir`, false), 'where no CA may be', host)
+    test.match(whyRefused(`https://${host}/dir`, false), 'which is not allowed for a CA', host)
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '[::ffff:127.0.0.1]']) {
-    test.match(whyRefused(`https://${host}/dir`, false), 'where no CA may be', host)
+    test.match(whyRefused(`https://${host}/dir`, false), 'which is not allowed for a CA', host)
     test.equal(whyRefused(`https://${host}/dir`, true), undefined, host)
   }
   for (const host of ['ca.test', '192.0.2.1:14000', '10.0.0.1', '[2001:db8::1]'])
     test.equal(whyRefused(`https://${host}/dir`, false), undefined, host)
-  test.equal(whyRefused('https://[1/dir', false), 'is no URL')
+  test.equal(whyRefused('https://[1/dir', false), 'is not a URL')
 })
 
 t.test('a root is a certificate of a CA', async (test) => {
   const { pair } = certificateMaker(test)
   test.equal(whyNoRoot(pair({ name: 'root.test', isCa: true }).cert), undefined)
-  test.equal(whyNoRoot(pair({ name: 'leaf.test' }).cert), 'is no certificate of a CA')
+  test.equal(whyNoRoot(pair({ name: 'leaf.test' }).cert), 'is not a certificate of a CA')
   test.equal(whyNoRoot('nothing'), 'must be a certificate as PEM')
 })
 

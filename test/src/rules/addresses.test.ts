@@ -37,7 +37,7 @@ t.test('an IP group that loses its interface removes no address that a frontend 
   const made = viewOf({ ...records, ipGroups: [group(['eth0'])] })
   const unmade = viewOf({ ...records, ipGroups: [group([])] })
   test.match(verifyAddresses(unmade, made), [
-    { section: 'l7Frontends', id: 'f', field: 'ip', message: /IP group lan has no interface/ },
+    { section: 'l7Frontends', id: 'f', field: 'ip', message: /IP group lan no longer has an interface/ },
   ])
   const other = { ...group([]), assignedInterfaces: [{ nodeId: 'other', interfaceId: 'eth0' }] }
   test.equal(verifyAddresses(viewOf({ ...records, ipGroups: [other] }), made).length, 1, 'of another node')
@@ -62,7 +62,7 @@ t.test('an address that moves to an IP group without an interface is removed', a
   const ipGroups = [group(['eth0']), loose]
   const before = viewOf({ ...listening, ipGroups, staticIps: [address('192.0.2.1')] })
   const after = viewOf({ ...listening, ipGroups, staticIps: [{ ...address('192.0.2.1'), groupId: 'h' }] })
-  test.match(verifyAddresses(after, before), [{ message: /IP group loose has no interface/ }])
+  test.match(verifyAddresses(after, before), [{ message: /IP group loose no longer has an interface/ }])
 })
 
 t.test('a floating IP may be disabled under a frontend, but not removed', async (test) => {
@@ -70,7 +70,7 @@ t.test('a floating IP may be disabled under a frontend, but not removed', async 
   const before = viewOf({ ...listening, floatingIps: floating(true) })
   test.same(verifyAddresses(viewOf({ ...listening, floatingIps: floating(false) }), before), [])
   test.match(verifyAddresses(viewOf(listening), before), [
-    { section: 'l7Frontends', message: /192.0.2.1 is taken away/ },
+    { section: 'l7Frontends', message: /192.0.2.1 would be removed/ },
   ])
   const moved = viewOf({ ...listening, staticIps: [address('192.0.2.1')] })
   test.same(verifyAddresses(moved, before), [], 'to a static IP')

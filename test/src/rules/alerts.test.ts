@@ -18,12 +18,12 @@ t.test('a target has the fields of its type', (test) => {
     'to is required for a target of type mail',
   ])
   test.match(target({ type: 'webhook', url: 'https://a.test/', host: 'a' }), [
-    'host is none of a target of type webhook',
+    'host is not a field of a target of type webhook',
   ])
   test.same(target({ type: 'syslog', host: 'a.test' }), [])
   test.match(target({ type: 'syslog', host: 'a b', transport: 'starttls' }), [
     /^host is neither/,
-    /^transport is none of syslog/,
+    /^transport is not available for syslog/,
   ])
   test.end()
 })
@@ -39,7 +39,7 @@ t.test('without TLS nothing is checked, and no password is sent', (test) => {
     caCertificate: 'x',
   })
   test.match(problems, [/^caCertificate/, /^caCertificate needs TLS/, /^password needs TLS/])
-  test.match(target({ ...mail, to: [...mail.to], username: 'u' }), [/^password is required with/])
+  test.match(target({ ...mail, to: [...mail.to], username: 'u' }), [/^password is required: username and password/])
   test.end()
 })
 
@@ -50,7 +50,7 @@ t.test('SNMP of each version authenticates its sender differently', (test) => {
   test.same(target({ ...snmp, username: 'u', authPassphrase: 'long enough' }), [])
   test.match(target({ ...snmp, version: '2c', username: 'u' }), [
     /^community is required/,
-    /^username is none of version 2c/,
+    /^username is not a field of version 2c/,
   ])
   test.end()
 })
@@ -66,7 +66,7 @@ t.test('headers of a webhook may not concern its end or its signature', (test) =
   test.match(found, [
     /^headers.0.name is Content-Length/,
     /^headers.1.name/,
-    /^headers.3.name is there already/,
+    /^headers.3.name occurs twice/,
     /^headers.3.value/,
   ])
   test.end()
@@ -79,7 +79,7 @@ t.test('a condition has the fields of its type, and a threshold an existing figu
   for (const metric of ['status', 'nothing', 'currentQueue'])
     test.match(
       rule({ ...threshold, metric }),
-      [/^when.metric is no figure of a frontend of layer 7: currentSessions/],
+      [/^when.metric is not a figure of a frontend of layer 7: available are currentSessions/],
       metric,
     )
   test.same(rule({ ...threshold, object: 'backend', layer: 4, metric: 'realsUp' }), [])
@@ -91,8 +91,8 @@ t.test('a condition has the fields of its type, and a threshold an existing figu
   test.match(rule({ type: 'disk', value: 100 }), [/^when.value/])
   test.match(rule({ type: 'certificateEnd', value: 0 }), [/^when.value/])
   test.match(rule({ type: 'serverDown', ids: ['a'], names: 'b' }), [/^when.names and ids exclude/])
-  test.match(rule({ type: 'cluster', value: 1 }), [/^when.value is none of a condition of type cluster/])
-  test.match(rule({ type: 'cluster' }, { repeatEvery: 59 }), [/^repeatEvery is below 60/])
+  test.match(rule({ type: 'cluster', value: 1 }), [/^when.value is not a field of a condition of type cluster/])
+  test.match(rule({ type: 'cluster' }, { repeatEvery: 59 }), [/^repeatEvery must be at least 60/])
   test.same(rule({ type: 'cluster' }, { repeatEvery: 0 }), [])
   test.end()
 })

@@ -4,11 +4,11 @@ import { passwordProblems } from '../../../src/rules/console-password.ts'
 const GOOD = 'Gut-1234'
 const SHORT = 'must have at least 8 characters'
 const LONG = 'must have at most 128 characters'
-const UPPER = 'must hold an upper-case letter'
-const LOWER = 'must hold a lower-case letter'
-const DIGIT = 'must hold a digit'
-const SYMBOL = 'must hold a symbol'
-const CONTROL = 'must not hold control characters'
+const UPPER = 'must contain an upper-case letter'
+const LOWER = 'must contain a lower-case letter'
+const DIGIT = 'must contain a digit'
+const SYMBOL = 'must contain a symbol'
+const CONTROL = 'must not contain control characters'
 
 t.test('8 to 128 characters', async (t) => {
   t.strictSame(passwordProblems(GOOD), [])

@@ -32,7 +32,7 @@ t.test('SRV records contain ports, and are not for the C library', (t) => {
   const ip = '_http._tcp.svc.test'
   t.match(resolveProblems({ ip, resolve: 'start' }), [{ field: 'resolve', message: /^start is for host names/ }])
   t.same(resolveProblems({ ip, resolve: 'live' }), [])
-  t.match(servicePortProblems({ ip, port: 80 }), [{ field: 'port', message: /^is said by the SRV records/ }])
+  t.match(servicePortProblems({ ip, port: 80 }), [{ field: 'port', message: /^is determined by the SRV records/ }])
   t.same(servicePortProblems({ ip, port: null }), [])
   t.same(servicePortProblems({ ip: 'web.test', port: 80 }), [])
   const find = (id: string) => realServer(id, id === 'r1' ? { ip, port: null } : {})

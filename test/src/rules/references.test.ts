@@ -53,7 +53,7 @@ t.test('every dangling reference names its record and field', async (test) => {
   )
   test.equal(
     found[3]?.message,
-    'defaultBackendId of the Layer 7 frontend f (f) names the Layer 7 backend z, which does not exist: ' +
+    'defaultBackendId of the Layer 7 frontend f (f) refers to the Layer 7 backend z, which does not exist: ' +
       'discard the pending change of this Layer 7 frontend, or create the Layer 7 backend again',
   )
 })

@@ -44,7 +44,7 @@ t.test('NO_SERVER_LEFT: each backend of the rules needs one', async (test) => {
   const view = viewOf({ realServers: [realServer('r')], l7Backends: [backend('a', ['r']), backend('b', [])] })
   const of = (rules: Rule[], id: string | null) => layer7ServersLeft(frontend('f', id, { rules }), view)
   const to = (backendId: string): Rule => ({ do: { type: 'backend', backendId } })
-  test.match(of([to('b')], 'a'), [{ code: 'NO_SERVER_LEFT', message: /has requests for which .*b \(b\) has no real/ }])
+  test.match(of([to('b')], 'a'), [{ code: 'NO_SERVER_LEFT', message: /has requests that .*b \(b\) has no real/ }])
   test.match(of([to('b')], null), [{ message: /would have no server/ }])
   test.same(of([to('a')], null), [])
   test.same(of([{ do: { type: 'respond' } }], null), [], 'it answers itself')
@@ -85,6 +85,6 @@ t.test('WEIGHTS_MEAN_LITTLE: different weights where they have little or no effe
   test.same(weights('l7Backends', one, view), [], 'a backup shares no traffic')
   const layer4 = (scheduler: 'rr' | 'wrr') =>
     weights('l4Backends', l4Backend('be', ['a', 'b'], { scheduler }), view).map(({ message }) => message)
-  test.match(layer4('rr'), [/Layer 4 backend be \(be\) .* rr heeds no weights/])
+  test.match(layer4('rr'), [/Layer 4 backend be \(be\) .* rr ignores weights/])
   test.same(layer4('wrr'), [])
 })

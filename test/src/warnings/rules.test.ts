@@ -20,7 +20,7 @@ t.test('RULE_CANNOT_HOLD: an earlier one matches every request', async (test) =>
   ]
   test.same(of([some, header, all] as Rule[]), [])
   test.match(of([header, all, some] as Rule[]), [
-    ['RULE_CANNOT_HOLD', /rule 2 \(closed\) takes every request, so rule 3/],
+    ['RULE_CANNOT_HOLD', /rule 2 \(closed\) handles every request, so rule 3/],
   ])
   test.same(of([all, some] as Rule[], { enabled: false }), [])
 })
@@ -53,14 +53,14 @@ t.test('RULE_CANNOT_HOLD: an earlier one matches all of its requests, only where
     { name: 'first', when: by, do: { type: 'backend', backendId: 'x' } },
     { when, do: { type: 'deny' } },
   ]
-  const told = [['RULE_CANNOT_HOLD', /rule 1 \(first\) takes every request that rule 2 is for/]]
+  const told = [['RULE_CANNOT_HOLD', /rule 1 \(first\) already handles every request that rule 2 could apply to/]]
   test.match(of(...pair([all(that('path', 'is', '/api/x')), all(API)])), told)
   test.same(of(...pair([all(API), all(that('path', 'is', '/api/x'))])), [])
   const [first, second] = pair([all(API), all(API)]) as [Rule, Rule]
   for (const type of ['rewritePath', 'setHeader', 'addHeader', 'removeHeader'] as const)
     test.same(of(first, { do: { type, name: 'X', value: '/x', to: '/api' } }, second), [], `${type} in between`)
   test.match(of(first, { do: { type: 'setVariable', name: 'x', value: 'y' } }, second), [
-    ['RULE_CANNOT_HOLD', /rule 3 is for/],
+    ['RULE_CANNOT_HOLD', /rule 3 could apply to/],
   ])
   for (const type of ['limit', 'setHeader'] as const)
     test.same(of({ when: all(API), do: { type, name: 'X', rate: 1, per: 'source' } }, second), [], `${type} continues`)

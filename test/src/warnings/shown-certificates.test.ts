@@ -33,7 +33,7 @@ function told(certificates: readonly Certificate[], more: Partial<L7Frontend> = 
 t.test('CERTIFICATE_UNREACHED: another one takes precedence for all of its names', async (test) => {
   const [both, one] = [certificate('both', ['a.test', 'b.test']), certificate('one', ['A.test'])]
   test.match(told([both, one]), [
-    /^CERTIFICATE_UNREACHED The Layer 7 frontend f \(f\) has the certificate one \(one\) in vain: .* both \(both\)/,
+    /^CERTIFICATE_UNREACHED The Layer 7 frontend f \(f\) never uses the certificate one \(one\): .* both \(both\)/,
   ])
   test.same(told([one, both]), [], 'the second one has more names')
   test.same(told([both, one], { enabled: false }), [])
@@ -55,7 +55,7 @@ t.test('CERTIFICATE_UNREACHED: no rule matches its names', async (test) => {
   })
   const of = (...rules: Rule[]) => told(names, { defaultBackendId: null, rules })
   test.match(of(rule(host('is', 'a.test'))), [
-    /certificate b \(b\) in vain: no rule takes requests for b.test and 1 more/,
+    /never uses the certificate b \(b\): no rule accepts requests for b.test and 1 more/,
   ])
   test.match(of(rule(host('is', 'c.test'))), [/certificate a/, /certificate b/])
   const reaching: readonly Rule[] = [

@@ -52,7 +52,7 @@ t.test('warnings are asked about', async (test) => {
   await call('POST', '/layer7proxy/frontends', { body: frontend })
   await call('PUT', '/services/apply')
   const pending = async () => (await call('GET', '/services/pending')).json.data.count
-  const asked = /^1 warning: [^\n]+ apply with --accept-warnings if that is meant \(WARNINGS\)\n/
+  const asked = /^1 warning: [^\n]+ apply with --accept-warnings if this is intended \(WARNINGS\)\n/
   test.match(await run('server halt web1'), { exit: 1, err: /use --accept-warnings when input is not a terminal/ })
   test.match(await run('server halt web1', { answers: ['n'] }), { exit: 1, err: asked })
   test.equal(await pending(), 0, 'and it is not left for another apply')

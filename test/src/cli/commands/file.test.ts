@@ -119,7 +119,7 @@ l7Frontends:
   test.match(await run(['validate', '-f', file]), { exit: 0, out: /^! [A-Z_]+ .*\nThe document is valid\.\n$/ })
   test.match(await run(['apply', '-f', file, '--yes']), {
     exit: 1,
-    err: /; apply with --accept-warnings if that is meant \(WARNINGS\)/,
+    err: /; apply with --accept-warnings if this is intended \(WARNINGS\)/,
   })
   const kept = join(home, 'p.json')
   await run(['plan', '-f', file, '--out', kept])

@@ -158,9 +158,9 @@ t.test('changes of access are discarded together, and each named one is gone', a
 
 t.test('a warning about some changes is shown before they go live', async (test) => {
   const { run, sent } = await pendingAt(test, {
-    warned: '1 warning: no server; apply without refuseWarnings if that is meant',
+    warned: '1 warning: no server; apply without refuseWarnings if this is intended',
   })
-  const asked = /1 warning: no server; apply with --accept-warnings if that is meant \(WARNINGS\)\nApply anyway\?/
+  const asked = /1 warning: no server; apply with --accept-warnings if this is intended \(WARNINGS\)\nApply anyway\?/
   test.match(await run('apply --only c2', { answers: ['y', 'n'] }), { exit: 1, err: asked })
   test.match(await run('apply --only c2', { answers: ['y', 'y'] }), { exit: 0, err: asked, out: /Revision 5 runs/ })
   test.match(await run('apply --only c2 -y'), { exit: 1, err: /^fulcrum: 1 warning[^\n]+\n$/ })

@@ -53,6 +53,6 @@ t.test('the outcome names nodes that do not answer', (test) => {
   const all = notEverywhere('north', 'reload it', [node('b', 'takenBack')])
   test.match(all, { code: 'APPLY_PARTIAL', message: 'The apply failed on north and was reverted: reload it' })
   test.match(notEverywhere('north', 'reload it', [node('b', 'unknown')]).message, /; b did not/)
-  test.match(undecided('why', []), { code: 'NO_QUORUM', message: /not known yet/, details: { headers: undefined } })
+  test.match(undecided('why', []), { code: 'NO_QUORUM', message: /it is unknown/, details: { headers: undefined } })
   test.end()
 })

@@ -83,8 +83,8 @@ t.test('a missing node is no failure, and follows when it is back', async (test)
     ],
   )
   test.same(applied?.warnings, [
-    'node b is away; it follows when it is back',
-    'node c is away; it follows when it is back',
+    'node b is unreachable; it catches up when it is back',
+    'node c is unreachable; it catches up when it is back',
   ])
   test.equal(await nodes.settled(), 'one')
   test.equal(c.machine, 'one', 'it read the log although it was unreachable')

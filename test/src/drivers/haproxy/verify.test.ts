@@ -60,7 +60,7 @@ t.test('a real server that does not exist, is twice in a backend or has a reserv
       section: 'l7Backends',
       id: 'b',
       field: 'reals.2.ripId',
-      message: /^Backend b, real server r1 \(r1\): reals.2.ripId is in this backend already$/,
+      message: /^Backend b, real server r1 \(r1\): reals.2.ripId is already in this backend$/,
     },
     { field: 'reals.1.ripId', message: /^Backend \S+: there is no real server gone$/ },
     { field: 'reals.3.ripId', message: /kept for the fallback/ },
@@ -98,7 +98,7 @@ t.test('a certificate is verified for a name', (t) => {
       section: 'l7Backends',
       id: 'b',
       field: 'reals.0.sni',
-      message: /real server r1 \(r1\): reals.0.sni is needed by verify/,
+      message: /real server r1 \(r1\): reals.0.sni is required for verify/,
     },
   ])
   const named = reals.map((member) => ({ ...member, sni: 'a.example' }))

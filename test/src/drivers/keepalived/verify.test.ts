@@ -67,8 +67,8 @@ t.test('settings that the kernel does not support are reported beforehand', (tes
   test.end()
 })
 
-t.test('rules of single records hold for restored ones as well', (test) => {
-  test.match(one({ ip: '0.0.0.0' }), [/fe ip: .*not all of them/])
+t.test('rules of records by themselves hold for restored ones as well', (test) => {
+  test.match(one({ ip: '0.0.0.0' }), [/fe ip: .*not all addresses/])
   test.match(one({ ports: '80,80' }), [/fe ports: .*lists port 80 twice/])
   test.match(one({}, { persistMask: '24' }), [/be persistMask: .*needs persistTimeout/])
   test.match(one({}, { reals: [{ ripId: 'web' }, { ripId: 'web' }] }), [/reals\.1\.ripId/, /both 10\.0\.0\.1:80/])

@@ -136,7 +136,7 @@ t.test('work that begins during the check of packages excludes an update as well
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
   test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 60 } })).status, 200)
   goes.resolve()
-  test.match(await update, { status: 409, json: { code: 'APPLY_IN_PROGRESS', message: /waits for its confirmation/ } })
+  test.match(await update, { status: 409, json: { code: 'APPLY_IN_PROGRESS', message: /waits for confirmation/ } })
 })
 
 t.test('an apply that waits for its confirmation comes first', async (test) => {
@@ -144,10 +144,7 @@ t.test('an apply that waits for its confirmation comes first', async (test) => {
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
   test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 60 } })).status, 200)
   const { status, json } = await call('PUT', path)
-  test.match(
-    { status, json },
-    { status: 409, json: { code: 'APPLY_IN_PROGRESS', message: /waits for its confirmation/ } },
-  )
+  test.match({ status, json }, { status: 409, json: { code: 'APPLY_IN_PROGRESS', message: /waits for confirmation/ } })
   await call('PUT', '/services/apply/confirm')
   test.equal((await call('PUT', path)).status, 202)
 })
@@ -229,7 +226,7 @@ t.test('during an apply, or while one waits for its confirmation, packages wait'
   await refuses(test, 'APPLY_IN_PROGRESS', open(true, undefined).start(false, 'a@b'))
   const waiting = { revision: 7, confirmBy: '2026-01-31T13:45:00.000Z' } as Unconfirmed
   const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start(false, 'a@b'))
-  test.match(error.message, /Revision 7 waits for its confirmation/)
+  test.match(error.message, /Revision 7 waits for confirmation/)
   const updating = open(false, undefined, { id: 'j', title: 'Software update', kind: 'update' } as Job)
   await refuses(test, 'JOB_IN_PROGRESS', updating.upload('AAAA'))
   const { kinds } = open(false, undefined)

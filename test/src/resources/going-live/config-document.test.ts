@@ -76,7 +76,7 @@ t.test('a plan that running has overtaken is refused, and so is an expired one',
   const [first, second] = [await plan(SITE), await plan(SITE)]
   await call('PUT', `/config/plans/${first.data.planId}/apply`)
   const late = await call('PUT', `/config/plans/${second.data.planId}/apply`)
-  test.match([late.status, late.json.code, late.json.message], [412, 'REVISION_MISMATCH', /make it again/])
+  test.match([late.status, late.json.code, late.json.message], [412, 'REVISION_MISMATCH', /create it again/])
   const again = await call('PUT', `/config/plans/${first.data.planId}/apply`)
   test.match([again.status, again.json.code], [404, 'NOT_FOUND'])
 })
@@ -296,7 +296,7 @@ t.test('the schema is valid, and accepts exports', async (test) => {
 t.test('plans are lost with the daemon', async (test) => {
   const { call } = await ownAppliance(test)
   const answer = await call('PUT', '/config/plans/01a21454-2047-7000-9c39-a050984a2877/apply')
-  test.match([answer.status, answer.json.message], [404, /end with the daemon/])
+  test.match([answer.status, answer.json.message], [404, /do not survive a restart of the daemon/])
 })
 
 t.test('sections that a user may not see are neither exported nor planned', async (test) => {

@@ -10,8 +10,8 @@ const WINDOW = { start: 10, end: 20 }
 t.test('the schema lists the metrics of the objects, unless they are only the four', async (test) => {
   const told = (metrics: typeof METRICS | typeof CORE_METRICS) =>
     String(Object(windowOf({ title: 'Layer 9 things', metrics }).metrics).description)
-  test.match(told(METRICS), /all that Layer 9 things have: .*totalTime\.$/)
-  test.notMatch(told(CORE_METRICS), /all that/)
+  test.match(told(METRICS), /all metrics of Layer 9 things: .*totalTime\.$/)
+  test.notMatch(told(CORE_METRICS), /all metrics/)
 })
 
 t.test('all problems of a query are reported together, each with its parameter', async (test) => {
