@@ -192,7 +192,7 @@ function witness(given: ReturnType<typeof parse>, env: Environment): WitnessSett
   if (other !== undefined) throw new SettingsError(`--${other}: is not for a witness, which has no API`)
   const place = given.peer ?? env['FULCRUM_PEER']
   if (place === undefined || place === '')
-    throw new SettingsError('--profile witness needs --peer ADDRESS:PORT, where the nodes of the cluster reach it')
+    throw new SettingsError('--profile witness needs --peer ADDRESS:PORT, at which the nodes of the cluster reach it')
   const own = address('--peer', place)
   if (isAny(own.host) || own.port === 0 || own.port > PEER_PORT_MAX)
     throw new SettingsError(`--peer ${place}: must be one address of this machine and a port below 65534`)
@@ -274,7 +274,7 @@ function metrics(text: string | undefined, others: readonly (Address | undefined
   if (text === undefined || text === '') return undefined
   const own = address('--metrics-listen', text)
   if (others.some((other) => other?.host === own.host && other.port === own.port && own.port !== 0))
-    throw new SettingsError(`--metrics-listen ${text}: must not be the place of --listen or --http`)
+    throw new SettingsError(`--metrics-listen ${text}: must not be the address of --listen or --http`)
   return own
 }
 
@@ -314,8 +314,10 @@ function demo(
 
 function keep(wanted: boolean, appliance: boolean, observes: boolean): boolean {
   if (!wanted) return false
-  if (appliance) throw new SettingsError('--keep is for the trial profile; the HAProxy of an appliance goes on anyway')
-  if (observes) throw new SettingsError('--keep and --observe exclude each other: the observed HAProxy goes on anyway')
+  if (appliance)
+    throw new SettingsError('--keep is for the trial profile; the HAProxy of an appliance keeps running anyway')
+  if (observes)
+    throw new SettingsError('--keep and --observe exclude each other: the observed HAProxy keeps running anyway')
   return true
 }
 
@@ -325,7 +327,7 @@ function nodes(given: string | undefined, env: string | undefined): number | und
   const text = given ?? env
   if (text === undefined || text === '') return undefined
   if (/^[3-5]$/.test(text)) return Number(text)
-  const pair = text === '2' ? '; of two, neither could go on without the other' : ''
+  const pair = text === '2' ? '; of two, neither could continue without the other' : ''
   throw new SettingsError(`--nodes ${text}: must be 3, 4 or 5${pair}`)
 }
 

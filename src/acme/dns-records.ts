@@ -38,7 +38,7 @@ export class DnsRecords {
     const until_ms = clock.monotonic_ms() + PRESENT_MS_MAX
     for (const answer of answers) {
       if (clock.monotonic_ms() > until_ms)
-        return `The script takes too long for ${answers.length} records: order fewer names at once`
+        return `The script takes too long for ${answers.length} records: order fewer names together`
       const why = await this.#called('present', order, answer)
       if (why !== undefined) return why
     }
@@ -61,7 +61,7 @@ export class DnsRecords {
   async #called(action: 'present' | 'cleanup', order: AcmeOrder, { name, value }: AcmeAnswer) {
     const { dns, secrets = {} } = order
     const script = dns && this.#parts.agreed.get('healthChecks', dns.scriptId)
-    if (dns === undefined || script === undefined) return `${action} ${name}: there is no script any more`
+    if (dns === undefined || script === undefined) return `${action} ${name}: the script no longer exists`
     const { exitCode, output } = await this.#ran({
       script: script.script,
       words: [action, name, value, ...flagsOf(script, dns.parameters ?? {})],

@@ -53,7 +53,7 @@ export class LeftRecords {
     }
     const failures = (this.#waits.get(order.id)?.failures ?? 0) + 1
     this.#waits.set(order.id, { failures, at_ms: clock.monotonic_ms() + waitAfter_s(failures) * 1_000 })
-    log.warn('a record of DNS could not be removed; it is tried again', { order: order.name, reason: why })
+    log.warn('a DNS record could not be removed; this is retried', { order: order.name, reason: why })
     return left
   }
 
@@ -72,7 +72,7 @@ export class LeftRecords {
   #giveUp(order: AcmeOrder, left: readonly AcmeAnswer[]): void {
     this.#known.delete(order.id)
     const names = [...new Set(left.map(({ name }) => name))].join(', ')
-    this.#parts.log.warn('records of DNS of a deleted order stay behind', { order: order.name, names })
+    this.#parts.log.warn('DNS records of a deleted order remain', { order: order.name, names })
   }
 
   #isGone(id: string): boolean {

@@ -97,7 +97,7 @@ export class AcmeOrders {
     this.#parts = parts
     this.#leftRecords = new LeftRecords(parts)
     this.#dnsAnswers = new DnsAnswers(parts, this.#leftRecords)
-    this.#looks = new Repeated('orders of certificates', () => this.look(), LOOK_EVERY_MS, parts.log)
+    this.#looks = new Repeated('certificate orders', () => this.look(), LOOK_EVERY_MS, parts.log)
   }
 
   start(): void {
@@ -139,7 +139,7 @@ export class AcmeOrders {
 
   #require(id: string): Found {
     const found = this.#find(id)
-    if (found === undefined) throw new ApiError('NOT_FOUND', `There is no ACME order with id ${id} that was applied`)
+    if (found === undefined) throw new ApiError('NOT_FOUND', `There is no applied ACME order with id ${id}`)
     return found
   }
 
@@ -182,7 +182,7 @@ export class AcmeOrders {
       } catch (error) {
         if (error instanceof Superseded || this.#end.signal.aborted) continue
         this.#restsUntil_ms = clock.monotonic_ms() + REST_MS
-        log.warn('an order could not be worked on; it is tried again', { name, reason: String(error) })
+        log.warn('an order could not be processed; this is retried', { name, reason: String(error) })
       }
     }
     await this.#tidyDeleted()
@@ -220,7 +220,7 @@ export class AcmeOrders {
       const stepped = await this.#unlessClosed(step({ account, names, challenge, keyType, progress, allowsLoopback }))
       if (stepped === undefined || (await this.#took(found, stepped))) return
       if (clock.monotonic_ms() > until_ms)
-        return this.#fail(found, { reason: 'The CA has not decided in two minutes', isOver: false })
+        return this.#fail(found, { reason: 'The CA did not decide within two minutes', isOver: false })
     }
   }
 
@@ -333,7 +333,8 @@ export class AcmeOrders {
         return undefined
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        if (error.code !== 'APPLY_IN_PROGRESS' || tries >= APPLY_TRIES_MAX) return `It came, but: ${error.message}`
+        if (error.code !== 'APPLY_IN_PROGRESS' || tries >= APPLY_TRIES_MAX)
+          return `It was issued, but: ${error.message}`
         await wait(APPLY_AGAIN_MS, this.#end.signal)
       }
     }
@@ -391,7 +392,8 @@ function leftoversOf({ challenge }: AcmeOrder, { answers = [], leftovers = [] }:
 
 /** Checks it like an uploaded certificate, and whether it has all ordered names. */
 function whyUnusable(read: CertificateRead, { names }: AcmeOrder): string | undefined {
-  if ('problems' in read) return `What came cannot be used: ${read.problems.map(({ message }) => message).join('; ')}`
+  if ('problems' in read)
+    return `The issued certificate cannot be used: ${read.problems.map(({ message }) => message).join('; ')}`
   const missing = names.filter((name) => !read.certificate.facts.subjectAlt.includes(name))
-  return missing.length === 0 ? undefined : `What came is not for ${missing.join(', ')}`
+  return missing.length === 0 ? undefined : `The issued certificate is not for ${missing.join(', ')}`
 }

@@ -28,7 +28,7 @@ export async function whyInvisible(
   const zones: Zones = new Map()
   for (const { name, value } of answers) {
     const servers = nameServers ?? (await serversOf(name, asker(), zones))
-    if (servers.length === 0) return `nobody is known to answer for ${name}: say nameServers, or visibleWithin 0`
+    if (servers.length === 0) return `no name server is known for ${name}: set nameServers, or visibleWithin to 0`
     const lacks = await Promise.all(servers.map(async (server) => !(await shows(asker([server]), name, value))))
     const behind = servers.filter((_, at) => lacks[at])
     if (behind.length > 0) return `${behind.join(', ')} does not show the record ${name}`

@@ -59,7 +59,7 @@ export class ValidationServer {
     return new Promise((resolve) => {
       // A daemon that cannot answer CAs still serves.
       this.#server.once('error', (error) => {
-        log.warn('nothing answers CAs by TLS-ALPN-01', { socket, reason: error.message })
+        log.warn('CAs get no answers by TLS-ALPN-01', { socket, reason: error.message })
         resolve()
       })
       // HAProxy runs under another account; the answers are not secret.
@@ -92,7 +92,7 @@ export class ValidationServer {
         if (answer !== undefined) return answer
         isUnderWay ||= progress?.orderUrl !== undefined
       }
-      if (!isUnderWay || waited_ms >= BEHIND_MS) throw new Error('nothing was promised for that name')
+      if (!isUnderWay || waited_ms >= BEHIND_MS) throw new Error('there is no pending challenge for that name')
       await sleep(LOOK_EVERY_MS)
     }
   }

@@ -119,7 +119,7 @@ export class Alerts implements AlertsActor {
       this.#decide([events], new Set(others.map(({ id }) => id)))
       await this.#write()
     } catch (error) {
-      this.#parts.log.warn('the last events before the end are not told', { reason: String(error) })
+      this.#parts.log.warn('the last events before the shutdown were not processed', { reason: String(error) })
     }
   }
 
@@ -138,7 +138,7 @@ export class Alerts implements AlertsActor {
     }
     this.#decide(this.#compiled.conditions)
     const left = this.#compiled.events.takeLeft() + this.#book.takeLeft()
-    if (left > 0) log.warn('there is more than can be alerted of', { count: left })
+    if (left > 0) log.warn('there are too many alerts', { count: left })
     await this.#write()
   }
 
@@ -216,7 +216,7 @@ export class Alerts implements AlertsActor {
   async test(target: AlertTarget, by: string): Promise<TargetTested> {
     const { nodeId, clock } = this.#parts
     const at = new Date(clock.now_ms()).toISOString()
-    const text = `${by} tests the alert target ${target.name}; nothing is wrong`
+    const text = `${by} is testing the alert target ${target.name}; there is no problem`
     const alert: ToldAlert = {
       id: newId(),
       kind: 'test',
@@ -242,7 +242,7 @@ export class Alerts implements AlertsActor {
     return {
       ok,
       stage: failure?.stage ?? 'send',
-      message: failure?.reason ?? 'The target has taken the message',
+      message: failure?.reason ?? 'The target has accepted the message',
       messageId: message.id,
     }
   }

@@ -33,10 +33,10 @@ export function troubleOf(view: ClusterView | undefined): readonly ClusterTroubl
   const away = ({ id }: Named) => id !== self && !view.isReachable(id)
   const lost = (type: string, { id, name }: Named) => ({
     object: { type, id, name },
-    text: `${type} ${name} is not reached`,
+    text: `${type} ${name} is unreachable`,
   })
   return [
-    ...(hasQuorum ? [] : [{ object: own, text: `node ${own.name} has no majority: nothing can be changed` }]),
+    ...(hasQuorum ? [] : [{ object: own, text: `node ${own.name} has no majority: no changes are possible` }]),
     ...nodes.filter(away).map((node) => lost('node', node)),
     ...(witness === undefined ? [] : [witness].filter(away).map((one) => lost('witness', one))),
   ]

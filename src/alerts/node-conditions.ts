@@ -81,7 +81,7 @@ export class NodeConditions {
       if (days > (rule.when.value ?? DAYS_USUAL) || now_ms < quietUntil_ms) continue
       const object = { type: 'certificate', id, name }
       if (!isChosen(object)) continue
-      const ends = days < 0 ? 'has ended' : 'ends'
+      const ends = days < 0 ? 'has expired' : 'expires'
       const text = `the certificate ${name} ${ends} at ${notAfter.toISOString()}`
       met(about(rule, object, Math.floor(days), text))
     }
@@ -95,13 +95,13 @@ export class NodeConditions {
     if (unconfirmed !== undefined) {
       const { revision, by, confirmBy } = unconfirmed
       const object = { type: 'apply', id: 'confirmation', name: `revision ${revision}` }
-      met(about(rule, object, null, `revision ${revision} by ${by} waits to be confirmed until ${confirmBy}`))
+      met(about(rule, object, null, `revision ${revision} by ${by} waits for confirmation until ${confirmBy}`))
     }
     // While an apply is under way, its changes are not reported.
     const count = waits === 'confirmation' || store.underWay() !== undefined ? 0 : store.changeCount
     if (count > 0) {
       const object = { type: 'apply', id: 'changes', name: 'pending changes' }
-      met(about(rule, object, count, `${count} changes wait to be applied`))
+      met(about(rule, object, count, `${count} changes wait for an apply`))
     }
     return NOTHING_UNKNOWN
   }

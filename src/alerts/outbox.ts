@@ -175,7 +175,7 @@ export class Outbox {
       )
       if (this.#isOver) return
       if (sent === undefined)
-        return await this.#drop(targetId, queue, queue.waiting.length, 'the target is off or gone')
+        return await this.#drop(targetId, queue, queue.waiting.length, 'the target is disabled or was deleted')
       const { taken, failure } = sent
       if (taken > 0) await this.#delivered(targetId, queue, taken)
       if (failure === undefined) return
@@ -183,14 +183,14 @@ export class Outbox {
       queue.changedAt_ms = clock.now_ms()
       if (failure.isFinal === true) return await this.#drop(targetId, queue, 1, failure.reason)
       if (queue.failures++ === 0)
-        log.warn('an alert target does not take messages', { target: targetId, reason: failure.reason })
+        log.warn('an alert target does not accept messages', { target: targetId, reason: failure.reason })
       this.#rest(targetId, queue, failure.retryAfter_s)
     } catch (error) {
       // A message whose result could not be stored is sent again.
       if (this.#isClosed) return
       queue.lastError = String(error)
       queue.failures++
-      log.warn('messages of alerts could not be sent; it is tried again', { target: targetId, reason: String(error) })
+      log.warn('alert messages could not be sent; this is retried', { target: targetId, reason: String(error) })
       this.#rest(targetId, queue, undefined)
     }
   }
@@ -208,7 +208,7 @@ export class Outbox {
   }
 
   async #delivered(targetId: string, queue: Queue, taken: number): Promise<void> {
-    if (queue.failures > 0) this.#parts.log.info('an alert target takes messages again', { target: targetId })
+    if (queue.failures > 0) this.#parts.log.info('an alert target accepts messages again', { target: targetId })
     queue.failures = 0
     queue.lastError = null
     queue.lastDeliveredAt = this.#at()
@@ -227,7 +227,7 @@ export class Outbox {
   }
 
   async #drop(targetId: string, queue: Queue, count: number, reason: string): Promise<void> {
-    this.#parts.log.warn('messages of alerts were given up', { target: targetId, count, reason })
+    this.#parts.log.warn('alert messages were dropped', { target: targetId, count, reason })
     const dropped = queue.dropped + count
     const counted = { key: DROPPED_PREFIX + targetId, value: dropped }
     await this.#settle(targetId, queue, count, { outcome: 'dropped', at: this.#at(), reason }, [counted])

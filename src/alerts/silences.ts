@@ -72,7 +72,7 @@ export class Silences {
       const open = new Set(this.all)
       const ended = this.#all.filter((one) => !open.has(one)).map(({ id }) => id)
       if (this.#all.length - ended.length >= SILENCES_MAX)
-        throw new ApiError('LIMIT_REACHED', `There are ${SILENCES_MAX} silences already; end one first`)
+        throw new ApiError('LIMIT_REACHED', `There are already ${SILENCES_MAX} silences; end one first`)
       return { puts: [{ key: silence.id, value: silence }], removed: ended }
     })
     this.#read()

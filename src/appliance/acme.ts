@@ -73,7 +73,7 @@ export function createCertificates({ compute, clock }: Node): CertificatesReader
     async placeholder(names) {
       const made = await compute.run('placeholderCertificate', { names, now_ms: clock.now_ms() })
       if ('problems' in made)
-        throw new Error(`a certificate of our own cannot be read: ${JSON.stringify(made.problems)}`)
+        throw new Error(`a generated certificate cannot be read: ${JSON.stringify(made.problems)}`)
       return made.certificate
     },
   }

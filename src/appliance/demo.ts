@@ -67,7 +67,7 @@ export class Demo {
       this.close()
       await this.#parts.store.putMeta(WANTED_KEY, true)
       const reason = reasonOf(error)
-      this.#parts.log.warn('there is no demonstration yet; the next start tries again', { reason })
+      this.#parts.log.warn('the demonstration could not be created; the next start tries again', { reason })
       return undefined
     }
   }
@@ -103,7 +103,7 @@ export class Demo {
     const { membership } = this.#parts
     const record = this.#record
     if (!this.exists && membership.hasOthers) {
-      const message = 'This node has made no demonstration; in a cluster, send this to the node that has'
+      const message = 'This node has no demonstration; in a cluster, send the request to the node that created it'
       throw new ApiError('NOT_SUPPORTED', message)
     }
     if (record !== undefined) {

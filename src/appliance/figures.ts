@@ -19,7 +19,7 @@ export function figuresOf(
     const observer = new ObservedNames()
     return { archive: { directory, source: { kind: 'any-socket', ...observe } }, names: observer, observer }
   }
-  if (masterSocket === undefined) throw new Error('a machine without a master socket has nothing to ask')
+  if (masterSocket === undefined) throw new Error('a machine without a master socket cannot be queried')
   const source = { kind: 'master-socket', path: masterSocket, statsSocket } as const
   return { archive: { directory, source }, names: running }
 }

@@ -17,7 +17,7 @@ export function createFloating(
   const revision = () => store.runningVersion
   const readiness = new Readiness({ ...node, ...others, revision, executor, haproxy, keepalivedRuns })
   const look = () =>
-    readiness.look().catch((error: unknown) => log.warn('keepalived was not told', { reason: String(error) }))
+    readiness.look().catch((error: unknown) => log.warn('keepalived could not be informed', { reason: String(error) }))
   // In trial the network is only recorded, and an observing daemon does not manage it.
   const isMoved = settings.profile !== 'trial' && settings.observe === undefined
   const here = {

@@ -12,7 +12,7 @@ export async function openStore(stateFolder: string, log: Pick<Log, 'error'>): P
   const store = new LmdbConfigStore(join(stateFolder, 'config'))
   refuseLostStore(store, stateFolder)
   await adoptState(store, VERSION)
-  for (const problem of store.damaged) log.error('a damaged record was left out', { problem })
+  for (const problem of store.damaged) log.error('a damaged record was skipped', { problem })
   return store
 }
 
@@ -29,7 +29,7 @@ export function refuseNewerState(store: Pick<ConfigStore, 'getMeta'>, version: s
   const written = store.getMeta(KEY)
   if (typeof written !== 'string' || !isNewer(written, version)) return
   throw new Error(
-    `the state was written by version ${written} and this is ${version}: install ${written} or newer, or restore a backup of ${version} in an empty state folder`,
+    `the state was written by version ${written}, but this is ${version}: install ${written} or newer, or restore a backup of ${version} in an empty state folder`,
   )
 }
 

@@ -119,7 +119,7 @@ function ofDirector({ layer4, settings }: Node): readonly Noted[] {
 function ofLayer({ down }: Summary, resource: string): readonly Noted[] {
   return down.map(({ kind, id, name, backendName }) =>
     kind === 'backend'
-      ? note('backendDown', 'critical', `No server of ${name} takes traffic`, { resource, resourceId: id, name })
+      ? note('backendDown', 'critical', `No server of ${name} accepts traffic`, { resource, resourceId: id, name })
       : note('serverDown', 'warning', `${name} of ${backendName ?? ''} is down`, {
           resource: 'realServers',
           resourceId: id,
@@ -131,7 +131,7 @@ function ofLayer({ down }: Summary, resource: string): readonly Noted[] {
 function ofApply({ engine, membership }: Node): readonly Noted[] {
   const { state, by, secondsLeft } = engine.state
   if (state !== 'waiting') return []
-  const lacks = membership.cluster?.hasQuorum === false ? ', which ends when enough nodes answer' : ''
+  const lacks = membership.cluster?.hasQuorum === false ? ', which completes when enough nodes answer' : ''
   const becomes =
     secondsLeft === 0
       ? `was not confirmed in time and is being reverted${lacks}`
@@ -150,17 +150,17 @@ function ofPending({ store }: Node): readonly Noted[] {
 function ofCluster({ membership }: Node, cluster: ClusterState | undefined): readonly Noted[] {
   const right = 'cluster.show'
   if (membership.cluster === undefined) return []
-  if (cluster === undefined) return [note('cluster', 'critical', 'The state of the cluster is not known', { right })]
+  if (cluster === undefined) return [note('cluster', 'critical', 'The state of the cluster is unknown', { right })]
   const { halted, histories, nodes, quorum } = cluster
   const away = nodes.filter(({ state, maintenance }) => state === 'unreachable' && maintenance === undefined)
   return [
-    ...(quorum ? [] : [note('cluster', 'critical', 'Nothing can be changed: too few nodes answer', { right })]),
-    ...(halted === undefined ? [] : [note('cluster', 'critical', `This node follows no longer: ${halted}`, { right })]),
+    ...(quorum ? [] : [note('cluster', 'critical', 'No changes are possible: too few nodes answer', { right })]),
+    ...(halted === undefined
+      ? []
+      : [note('cluster', 'critical', `This node no longer follows the cluster: ${halted}`, { right })]),
     ...(histories === undefined
       ? []
-      : [
-          note('cluster', 'critical', 'Both nodes have taken over: somebody has to say whose history stays', { right }),
-        ]),
+      : [note('cluster', 'critical', 'Both nodes have taken over: choose whose history to keep', { right })]),
     ...away.map(({ id, name }) =>
       note('cluster', 'warning', `${name} does not answer`, { resource: 'nodes', resourceId: id, name, right }),
     ),
@@ -169,10 +169,10 @@ function ofCluster({ membership }: Node, cluster: ClusterState | undefined): rea
 
 function ofKept({ layer7, layer4, store: { failure } }: Node, disk: Disk): readonly Noted[] {
   if (failure !== undefined)
-    return [note('disk', 'critical', `Nothing can be changed: ${failure}; the daemon starts anew when the disk works`)]
+    return [note('disk', 'critical', `No changes are possible: ${failure}; the daemon restarts when the disk works`)]
   const faults = [layer7, layer4].flatMap(({ kept: { storage } }) => (storage === undefined ? [] : [storage]))
   const statistics = faults.map(({ reason, isStoring }) =>
-    note('statistics', isStoring ? 'warning' : 'critical', `Statistics are not all stored: ${reason}`),
+    note('statistics', isStoring ? 'warning' : 'critical', `Statistics are stored incompletely: ${reason}`),
   )
   if (disk === null || disk.available >= DISK_SHARE * disk.size) return statistics
   const share = Math.floor((100 * disk.available) / disk.size)
@@ -188,7 +188,7 @@ function ofCertificates({ running, clock }: Node): readonly Noted[] {
     if (left_ms > CERTIFICATE_DAYS * DAY_MS || isQuiet) return []
     const { id: resourceId, name } = certificate
     const days = Math.floor(left_ms / DAY_MS)
-    const message = left_ms <= 0 ? `${name} has ended` : `${name} ends in ${days} ${days === 1 ? 'day' : 'days'}`
+    const message = left_ms <= 0 ? `${name} has expired` : `${name} expires in ${days} ${days === 1 ? 'day' : 'days'}`
     const about = { resource: 'certificates', resourceId, name, right: 'certificates.list' }
     return [note('certificate', days < 1 ? 'critical' : 'warning', message, about)]
   })

@@ -40,7 +40,7 @@ export function createRolling(node: Node, updates: Updates, addresses: Addresses
   const ask = async (nodeId: string, update: NodeUpdate): Promise<NodeUpdateTold> => {
     if (nodeId === self) return await updates.shareOf(update)
     const told = await askNode(membership, { nodeId, path: NODE_UPDATE, body: update, timeout_ms: PATIENCE_MS })
-    if (!isNodeUpdateTold(told)) throw new Error('its answer is unknown to this version of Fulcrum')
+    if (!isNodeUpdateTold(told)) throw new Error('this version of Fulcrum cannot read its answer')
     return told
   }
   return new RollingUpdate({

@@ -170,10 +170,11 @@ export class RunningAppliance implements Appliance {
     const isManaged = managesHaproxy(this.#node)
     try {
       const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
-      if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
+      if (!result.ok)
+        log.warn('the machine differs from the running configuration', { why: result.why, reason: result.output })
     } catch (error) {
       // On a full disk a user who could free space must be able to log in; the watches retry whatever is left to do.
-      log.warn('not everything is as running says', { reason: String(error) })
+      log.warn('the machine differs from the running configuration', { reason: String(error) })
     }
     await listeners.settle()
   }
@@ -215,7 +216,7 @@ export class RunningAppliance implements Appliance {
     try {
       await part.close?.()
     } catch (error) {
-      this.#node.log.warn('a part of the daemon did not end as it should', { reason: String(error) })
+      this.#node.log.warn('a part of the daemon did not stop cleanly', { reason: String(error) })
     }
   }
 

@@ -97,7 +97,7 @@ export class Audit implements AuditTrail, AuditReader {
   assertShare(request: AuditedRequest): void {
     const wait_s = this.#log.wait_s(nameOf(request))
     if (wait_s === 0) return
-    const message = `The audit log is nearly full of what you did, and it keeps ${this.#parts.days} days: it takes more of yours in ${wait_s} seconds`
+    const message = `The audit log is nearly full of your requests, and it keeps ${this.#parts.days} days: it accepts more of yours in ${wait_s} seconds`
     throw new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': String(wait_s) } })
   }
 
@@ -169,7 +169,7 @@ export class Audit implements AuditTrail, AuditReader {
   async #drop(first: number, newest: string, isYoung: boolean): Promise<void> {
     this.#first = first
     if (isYoung) {
-      const reason = `entries up to ${newest} make room for newer ones`
+      const reason = `entries up to ${newest} are removed for newer ones`
       this.#parts.log.warn('the audit log is full', { reason })
       this.#parts.events.publish('node', { state: 'audit log full', reason })
     }
@@ -192,7 +192,7 @@ export class Audit implements AuditTrail, AuditReader {
         noted = head.seq
       }
     } catch (error) {
-      this.#parts.log.warn('the end of the audit log was not noted', { reason: String(error) })
+      this.#parts.log.warn('the end of the audit log could not be recorded', { reason: String(error) })
     } finally {
       this.#noting = undefined
     }

@@ -46,12 +46,12 @@ export class OwedEntries {
 
   #paid(count: number): void {
     if (this.#owed.length > 0) return
-    if (this.#reason !== undefined) this.#log.info('the audit log has the entries that waited', { count })
+    if (this.#reason !== undefined) this.#log.info('the waiting entries were written to the audit log', { count })
     this.#reason = undefined
   }
 
   #refused(reason: string): void {
-    if (this.#reason === undefined) this.#log.error('audit entries wait for the disk', { reason })
+    if (this.#reason === undefined) this.#log.error('audit entries are waiting for the disk', { reason })
     this.#reason = reason
     this.#giveUp(this.#owed.splice(OWED_MAX))
     this.#again = setTimeout(() => void this.append([]), AGAIN_MS).unref()

@@ -142,7 +142,8 @@ export class AccessControl {
     if (ApiTokens.isOne(proof)) return this.#ofProgram(proof)
     const session = this.sessions.authenticate(proof)
     if (session === 'expired') return new ApiError('TOKEN_EXPIRED', 'The token has expired; log in again')
-    if (session === 'invalid') return new ApiError('UNAUTHENTICATED', 'This is not a token of this daemon; log in')
+    if (session === 'invalid')
+      return new ApiError('UNAUTHENTICATED', 'This token was not issued by this daemon; log in')
     const rights = this.#permissions.of(session.userId)
     if (rights === undefined) return nobodyAnyMore()
     const sessionId = session.id
@@ -161,7 +162,7 @@ export class AccessControl {
   #ofProgram(token: string): Admitted | ApiError {
     const known = this.#apiTokens.authenticate(token)
     if (known === undefined)
-      return new ApiError('UNAUTHENTICATED', 'This API token was revoked, has expired or never was')
+      return new ApiError('UNAUTHENTICATED', 'This API token was revoked, has expired or never existed')
     const of = this.#permissions.of(known.userId)
     if (of === undefined) return nobodyAnyMore()
     return this.#withToken(of, `${TOKEN_SESSION}${known.id}`, known.endpoints)
@@ -239,9 +240,9 @@ export class AccessControl {
   assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[], touched?: Touched): void {
     const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)
     const refuse = (why: string) => {
-      throw new ApiError('PERMISSION_DENIED', `${email} asked for this, and may not do it any more: ${why}`)
+      throw new ApiError('PERMISSION_DENIED', `${email} requested this, but may no longer do it: ${why}`)
     }
-    if (of === undefined) return refuse('the user is gone or disabled')
+    if (of === undefined) return refuse('the user was deleted or disabled')
     const token = isOfToken(sessionId) ? this.#apiTokens.find(sessionId.slice(TOKEN_SESSION.length)) : undefined
     if (token === undefined && isOfToken(sessionId)) return refuse('the API token was revoked, or has expired')
     const { granted, areas } = token === undefined ? of : this.#permissions.narrowed(of, token.endpoints)
@@ -300,7 +301,7 @@ function isSameList(a: readonly string[] | undefined, b: readonly string[] | und
   return a === b || (a?.length === b?.length && a?.every((one, at) => one === b?.[at]) === true)
 }
 
-const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
+const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token was deleted or disabled')
 
 /** The sections from which rights are compiled. */
 const OF_RIGHTS: ReadonlySet<string> = new Set([...OF_USERS, 'radiusConfigs', 'oidcConfigs', 'groups', 'roles'])

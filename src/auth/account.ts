@@ -90,7 +90,7 @@ export class Account implements Accounts {
     this.#proof.local(userId)
     // With a stolen session or token one must not get around the questions that the owner would be asked.
     if (userId === actor.userId) {
-      throw new ApiError('PERMISSION_DENIED', 'Your own is switched off with DELETE /localUsers/me/2fa')
+      throw new ApiError('PERMISSION_DENIED', 'Disable your own with DELETE /localUsers/me/2fa')
     }
     await this.#parts.amend('users', userId, (now) => {
       if (now?.secondFactor === undefined) throw new ApiError('NOT_FOUND', 'This user has no second factor')
@@ -103,7 +103,7 @@ export class Account implements Accounts {
     const { running, principals, sessions } = this.#parts
     const local = running.get('users', actor.userId)
     const principal = principals.of(actor.userId)
-    if (principal === undefined) throw new ApiError('UNAUTHENTICATED', 'This user is gone')
+    if (principal === undefined) throw new ApiError('UNAUTHENTICATED', 'This user no longer exists')
     const { firstName, lastName } = local ?? { firstName: '', lastName: '' }
     const { id, name: email, groups, roles } = principal
     const isRemote = running.get('radiusUsers', id) !== undefined
@@ -172,17 +172,14 @@ export class Account implements Accounts {
     // A token would circumvent the missing second factor.
     if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
     // Nothing would tell the daemon when such a server no longer admits the user.
-    const why = 'API tokens are for local users: a RADIUS server or an identity provider is asked at logins only'
+    const why = 'API tokens are for local users: a RADIUS server or an identity provider is only asked at login'
     this.#proof.local(userId, why)
     const others = tokens.list(userId)
     if (others.some((other) => other.name === name)) {
-      throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${name}`)
+      throw new ApiError('NAME_NOT_UNIQUE', `You already have an API token with the name ${name}`)
     }
     if (others.length >= TOKENS_PER_USER_MAX) {
-      throw new ApiError(
-        'LIMIT_REACHED',
-        `You have ${TOKENS_PER_USER_MAX} API tokens, the most there may be; revoke one`,
-      )
+      throw new ApiError('LIMIT_REACHED', `You already have ${TOKENS_PER_USER_MAX} API tokens, the maximum; revoke one`)
     }
     const expiresAt_ms = expiresInDays === null ? undefined : clock.now_ms() + expiresInDays * DAY_MS
     const made = await tokens.create(userId, { name, endpoints, expiresAt_ms })
@@ -192,7 +189,7 @@ export class Account implements Accounts {
     const user = this.#parts.principals.of(userId)
     if (isLive && user !== undefined && !user.disabled) return made
     await tokens.revoke(({ id }) => id === made.id)
-    throw new ApiError('UNAUTHENTICATED', 'This session has ended, or its user is gone or disabled')
+    throw new ApiError('UNAUTHENTICATED', 'This session has ended, or its user was deleted or disabled')
   }
 
   async beginSecondFactor({ actor, client }: Asking, password: string) {
@@ -210,7 +207,7 @@ export class Account implements Accounts {
     this.#refuseSecondOne(user)
     const enrolment = this.#enrolments.get(user.id)
     if (enrolment === undefined || enrolment.until_ms < clock.monotonic_ms()) {
-      throw new ApiError('NOT_FOUND', 'No second factor is being set up; begin with POST /localUsers/me/2fa')
+      throw new ApiError('NOT_FOUND', 'No second factor is being set up; start with POST /localUsers/me/2fa')
     }
     // The secret was returned to a session that knew the password: another session must not obtain the recovery codes
     // by guessing.
@@ -222,7 +219,7 @@ export class Account implements Accounts {
     if (!isRight) {
       throw new ApiError(
         'TWO_FACTOR_INVALID',
-        'The code is wrong: look at the clock of the device, and at the account it shows',
+        'The code is wrong: check the clock of the device, and the account that it shows',
       )
     }
     const recoveryCodes = newRecoveryCodes()
@@ -247,7 +244,7 @@ export class Account implements Accounts {
     const isRight = await this.#proof.counted(user.id, 'second factor', () =>
       this.#parts.factors.accepts(secondFactor, code),
     )
-    if (!isRight) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was used before')
+    if (!isRight) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was already used')
     await this.#parts.amend('users', user.id, (now) => {
       assertUnchanged(user, now)
       return { secondFactor: undefined }
@@ -257,7 +254,7 @@ export class Account implements Accounts {
 
   #refuseSecondOne({ secondFactor }: User): void {
     if (secondFactor === undefined) return
-    throw new ApiError('IN_USE', 'A second factor is set up; remove it first: DELETE /localUsers/me/2fa')
+    throw new ApiError('IN_USE', 'A second factor is already set up; remove it first: DELETE /localUsers/me/2fa')
   }
 }
 

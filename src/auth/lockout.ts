@@ -96,7 +96,7 @@ export class Lockout {
       if (this.#isEmpty(attempts)) this.#remove(key, attempts)
       else left_s = Math.min(left_s, this.#left_s(attempts))
     }
-    if (keys.size >= max) throw refusal('Logins of too many names failed from this address', left_s)
+    if (keys.size >= max) throw refusal('Logins with too many different names failed from this address', left_s)
   }
 
   /** Forgets the oldest name that is neither locked nor under way. */
@@ -107,7 +107,7 @@ export class Lockout {
       this.#remove(key, attempts)
       return
     }
-    throw refusal('Logins of too many names failed', 60)
+    throw refusal('Logins with too many different names failed', 60)
   }
 
   #remove(key: string, attempts: Attempts): void {

@@ -51,9 +51,9 @@ const userDisabled = () => new ApiError('USER_DISABLED', 'This user is disabled;
 
 /** The refusals for users whom the identity provider knows and this configuration does not. */
 const WHY_NOT = {
-  off: 'The set-up of logins was changed meanwhile; log in again',
-  unmapped: 'There is no user here with this e-mail, and none of your groups is mapped to a role',
-  taken: 'Somebody else here has this name',
+  off: 'The login settings have changed; log in again',
+  unmapped: 'There is no local user with this e-mail, and none of your groups is mapped to a role',
+  taken: 'Another user already has this name',
 } as const
 
 /** Logs users in. An unknown name and a wrong password get the same answer after the same work. */
@@ -82,7 +82,7 @@ export class Login implements LoginActor {
       this.#refuseWhereEnforced(who.user.id)
       if (who.kind === 'local') {
         outcome = await this.#hasSecondFactor(who.user, code)
-        if (!outcome) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was used before')
+        if (!outcome) throw new ApiError('TWO_FACTOR_INVALID', 'The code is wrong, or was already used')
       }
       outcome = true
       return who.kind === 'local'
@@ -107,7 +107,7 @@ export class Login implements LoginActor {
     if (user?.disabled === true) throw userDisabled()
     if (user !== undefined) return this.#admit(user, via, address)
     if (introduction !== undefined) return this.#openIntroduced(introduction, via, address)
-    throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
+    throw new ApiError('INVALID_CREDENTIALS', 'There is no local user with this e-mail')
   }
 
   async #openIntroduced(introduction: Introduction, via: Via, address: string): Promise<SessionData> {
@@ -169,13 +169,13 @@ export class Login implements LoginActor {
     if (verdict.outcome === 'accepted') {
       const name = verdict.name ?? email
       if (isReservedName(name)) {
-        log.warn('a RADIUS server gives somebody a name of the daemon itself', { account: email, name })
+        log.warn('a RADIUS server returned a name that is reserved for the daemon', { account: email, name })
         return { kind: 'refused' }
       }
       if (!this.#isTaken(name)) {
         return { kind: 'radius', user: await this.#provisioned(name, verdict.groups) }
       }
-      log.warn('a RADIUS server gives somebody the name of a local user', { account: email, name })
+      log.warn('a RADIUS server returned the name of a local user', { account: email, name })
       return { kind: 'refused' }
     }
     if (verdict.outcome !== 'unreachable') return { kind: 'refused' }
@@ -223,7 +223,7 @@ export class Login implements LoginActor {
     if (first === undefined || enforced.some(({ breakGlassUserId }) => breakGlassUserId === userId)) return
     throw new ApiError(
       'SSO_ENFORCED',
-      `Passwords are off: log in through the identity provider, GET ${first.loginPath}`,
+      `Password login is off: log in through the identity provider, GET ${first.loginPath}`,
     )
   }
 

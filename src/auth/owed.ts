@@ -74,5 +74,5 @@ export class Owed<V> {
 export const endedHere = () =>
   new ApiError(
     'NO_QUORUM',
-    'The cluster takes no changes at the moment. What was to end has ended on this node, also for its next start, and ends on the others once the cluster takes changes again; nothing else was changed',
+    'The cluster accepts no changes at the moment. The session or token has ended on this node, also after a restart, and ends on the others once the cluster accepts changes again; nothing else was changed',
   )

@@ -14,7 +14,7 @@ export interface ProofParts {
   readonly lockout: Lockout
 }
 
-const ELSEWHERE = 'A RADIUS server or an identity provider keeps the password and the second factor of this user'
+const ELSEWHERE = 'The password and second factor of this user are managed by a RADIUS server or an identity provider'
 
 /** Proof that the caller is the person whose session it is. */
 export class Proof {
@@ -52,7 +52,7 @@ export class Proof {
     const user = running.get('users', userId)
     if (user !== undefined) return user
     if (running.get('radiusUsers', userId) === undefined && principals.of(userId) === undefined) {
-      throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it was not applied yet`)
+      throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it is not applied yet`)
     }
     throw new ApiError('NOT_SUPPORTED', otherwise)
   }
@@ -65,5 +65,5 @@ export function assertUnchanged(proven: User, now: User | undefined): void {
     !now.disabled &&
     now.passwordHash === proven.passwordHash &&
     now.secondFactor?.secret === proven.secondFactor?.secret
-  if (!isSame) throw new ApiError('INVALID_CREDENTIALS', 'Your account was changed meanwhile; log in again')
+  if (!isSame) throw new ApiError('INVALID_CREDENTIALS', 'Your account has changed; log in again')
 }

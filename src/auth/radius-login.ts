@@ -49,7 +49,7 @@ async function judged(
   if (now === undefined) return { outcome: 'off' }
   const groups = mappedGroups(now, groupValues(now.groupAttribute, result.attributes))
   if (groups !== undefined) return { outcome: 'accepted', groups, name: nameIn(result.attributes) }
-  log.warn('a RADIUS server accepts a user whom no mapping puts into a group', { account: name })
+  log.warn('a RADIUS server accepted a user to whom no group mapping applies', { account: name })
   return { outcome: 'refused' }
 }
 

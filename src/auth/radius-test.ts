@@ -13,9 +13,9 @@ export const TESTS_MAX = 4
 const WHAT_HAPPENED: Readonly<Record<Attempt['outcome'], string>> = {
   unresolved: 'the name cannot be resolved',
   silent:
-    'no answer: it may be down, not know this appliance, or have another shared secret, of which servers say nothing',
-  unreachable: 'no answer: nobody listens there, or there is no way to it',
-  forged: 'it answers with another shared secret',
+    'no answer: the server may be down, not know this appliance, or have another shared secret, which servers do not report',
+  unreachable: 'no answer: no server listens there, or there is no route to it',
+  forged: 'it answers with a different shared secret',
   unprotected: 'it answers without Message-Authenticator, which is required',
   accepted: '',
   refused: '',
@@ -24,7 +24,7 @@ const WHAT_HAPPENED: Readonly<Record<Attempt['outcome'], string>> = {
 function unanswered(attempts: readonly Attempt[]): RadiusTested {
   const told = attempts.map(({ host, port, outcome }) => `${host} port ${port}: ${WHAT_HAPPENED[outcome]}`)
   const isResolved = attempts.some(({ outcome }) => outcome !== 'unresolved')
-  const message = told.length === 0 ? 'No server could be asked in time' : told.join('; ')
+  const message = told.length === 0 ? 'No server answered in time' : told.join('; ')
   return { stage: isResolved ? 'connect' : 'resolve', ok: false, message, values: [], groups: [], attempts }
 }
 
@@ -37,10 +37,11 @@ function tested(config: RadiusConfig, result: Result, isDisabled: boolean): Radi
   const groups = mappedGroups(config, values)
   const said = values.length === 0 ? 'none' : values.join(', ')
   const seen = { stage: 'authorize', values, groups: groups ?? [], attempts } as const
-  if (isDisabled) return { ...seen, ok: false, message: 'The server accepts this user, who is disabled here' }
+  if (isDisabled)
+    return { ...seen, ok: false, message: 'The server accepts this user, but the user is disabled on the appliance' }
   if (groups !== undefined)
     return { ...seen, ok: true, message: `The server accepts this user; ${config.groupAttribute}: ${said}` }
-  return { ...seen, ok: false, message: `No mapping puts this user into a group; ${config.groupAttribute}: ${said}` }
+  return { ...seen, ok: false, message: `No group mapping applies to this user; ${config.groupAttribute}: ${said}` }
 }
 
 /** Queries servers with settings that need not be stored. Changes and keeps nothing. */

@@ -138,7 +138,7 @@ export class Sessions {
   /** Returns a fresh token of a live session; it never outlives the session. */
   token(sessionId: string): string {
     const session = this.#live.get(sessionId)
-    if (session === undefined) throw new Error('a token was asked for a session that has ended')
+    if (session === undefined) throw new Error('a token was requested for an ended session')
     const until_ms = Math.min(this.#clock.now_ms() + TOKEN_LIFE_MS, session.expiresAt_ms)
     return this.#tokens.sign({ sub: session.userId, sid: session.id, exp: Math.floor(until_ms / 1000) }, randomUUID())
   }
@@ -146,7 +146,7 @@ export class Sessions {
   /** Returns a ticket for `resume`, valid until the session ends. */
   ticket(sessionId: string): string {
     const session = this.#live.get(sessionId)
-    if (session === undefined) throw new Error('a ticket was asked for a session that has ended')
+    if (session === undefined) throw new Error('a ticket was requested for an ended session')
     const exp = Math.floor(session.expiresAt_ms / 1000)
     return this.#tokens.signTicket({ sub: session.userId, sid: session.id, exp }, randomUUID())
   }

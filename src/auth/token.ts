@@ -83,7 +83,7 @@ function publicKeyOf(pem: string, keyFile: string): string {
   try {
     return createPublicKey(createPrivateKey(pem)).export({ type: 'spki', format: 'pem' }).toString()
   } catch {
-    throw new Error(`${keyFile} is not a whole private key; restore it, or remove it to end every session`)
+    throw new Error(`${keyFile} is not a complete private key; restore it, or remove it to end all sessions`)
   }
 }
 

@@ -26,7 +26,7 @@ export function knownSections(
 ): readonly KnownSection[] {
   const names = new Set(sections.map(({ name }) => name))
   for (const name of Object.keys(file.sections)) {
-    if (!names.has(name)) problems.add(`sections.${name}`, 'SECTION_UNKNOWN', 'is no section of a backup')
+    if (!names.has(name)) problems.add(`sections.${name}`, 'SECTION_UNKNOWN', 'is not a section of a backup')
   }
   return sections.flatMap((section) => {
     const stored = file.sections[section.name]

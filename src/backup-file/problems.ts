@@ -30,7 +30,7 @@ export class Problems {
       if (!found.has(path)) found.set(path, message)
     }
     for (const [path, message] of found) this.add(path, 'INVALID', message)
-    if (found.size === 0) this.add(field, 'INVALID', 'does not fit')
+    if (found.size === 0) this.add(field, 'INVALID', 'is invalid')
     return false
   }
 }

@@ -63,7 +63,7 @@ export function readBackup(
 ): BackupRead {
   const problems = new Problems()
   const parsed = parse(raw)
-  if (parsed === undefined) problems.add('', 'NOT_A_BACKUP', 'is no JSON, has a name twice, or holds too much')
+  if (parsed === undefined) problems.add('', 'NOT_A_BACKUP', 'is not valid JSON, has a duplicate name, or is too large')
   const file = parsed === undefined ? undefined : wholeFile(parsed.value, problems)
   if (file === undefined) return { problems: problems.list }
   const known = knownSections(file, sections, problems)
@@ -91,7 +91,7 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
     return undefined
   }
   if (parsed.checksum !== checksumOf(parsed)) {
-    problems.add('checksum', 'CHECKSUM_MISMATCH', 'is not that of the file: it is damaged or was changed')
+    problems.add('checksum', 'CHECKSUM_MISMATCH', 'does not match the file: it is damaged or was modified')
     return undefined
   }
   // Names that have a meaning in every object are refused, wherever they occur.
@@ -99,7 +99,7 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
   if (problems.list.length > 0 || !problems.fit(Head, '', parsed)) return undefined
   // Sound: it matches the schema.
   const file = parsed as File
-  if (Number.isNaN(Date.parse(file.createdAt))) problems.add('createdAt', 'FORMAT', 'is no moment')
+  if (Number.isNaN(Date.parse(file.createdAt))) problems.add('createdAt', 'FORMAT', 'is not a date and time')
   for (const [at, { id }] of file.nodes.entries()) {
     const isAgain = file.nodes.findIndex((node) => node.id === id) < at
     if (isAgain) problems.add(`nodes.${at}.id`, 'ID_NOT_UNIQUE', 'is the id of another node')
@@ -170,7 +170,7 @@ function unsealed(
   if (opened === undefined) {
     problems.add('X-Backup-Passphrase', 'PASSPHRASE_WRONG', 'is not the passphrase of this backup')
   } else if (isObject(opened.value) && !hasSpecialName(opened.value)) return { ...opened.value }
-  else problems.add(field, 'NOT_A_BACKUP', 'holds no section of a backup')
+  else problems.add(field, 'NOT_A_BACKUP', 'contains no section of a backup')
   return undefined
 }
 
@@ -187,7 +187,7 @@ function migratedData(
   try {
     for (let version = from; version < current; version += 1) {
       const next = migrations[version]
-      if (next === undefined) throw new Error(`there is no way from version ${version}`)
+      if (next === undefined) throw new Error(`there is no conversion from version ${version}`)
       migrated = next(migrated)
     }
     return migrated

@@ -18,12 +18,12 @@ const Base64 = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$', description: `${description} Base64.` })
 
 export const Sealed = closed({
-  kdf: Type.Literal('scrypt', { description: 'How the key comes from the passphrase.' }),
-  n: Type.Enum([16_384, 32_768, 65_536, 131_072], { description: 'Cost of scrypt.' }),
+  kdf: Type.Literal('scrypt', { description: 'Key derivation from the passphrase.' }),
+  n: Type.Enum([16_384, 32_768, 65_536, 131_072], { description: 'Cost parameter of scrypt.' }),
   r: Type.Literal(8, { description: 'Block size of scrypt.' }),
   p: Type.Literal(1, { description: 'Parallelization of scrypt.' }),
   salt: Type.String({ pattern: '^[A-Za-z0-9+/]{22}==$', description: 'Salt of scrypt, 16 bytes in base64.' }),
-  cipher: Type.Literal(CIPHER, { description: 'Cipher of the text.' }),
+  cipher: Type.Literal(CIPHER, { description: 'Cipher of the data.' }),
   iv: Type.String({ pattern: '^[A-Za-z0-9+/]{16}$', description: 'Nonce, 12 bytes in base64.' }),
   tag: Type.String({ pattern: '^[A-Za-z0-9+/]{22}==$', description: 'Authentication tag, 16 bytes in base64.' }),
   text: Base64('Ciphertext of the data in its canonical form.'),

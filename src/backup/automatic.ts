@@ -63,7 +63,7 @@ export class AutomaticBackups {
       const isOld = (name: string) => Math.abs(clock.now_ms() - madeAt_ms(name)) >= DAY_MS
       if ((await backups.automatic('daily')).every(isOld)) await this.#keep('daily')
     } catch (error) {
-      log.warn('the backups could not be looked through', { reason: reasonOf(error) })
+      log.warn('the backups could not be checked', { reason: reasonOf(error) })
     }
   }
 

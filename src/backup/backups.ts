@@ -44,7 +44,7 @@ export interface BackupsParts {
 }
 
 const SECRETS_IN_CLEAR =
-  'SECRETS_IN_CLEAR: this file holds private keys and password hashes unencrypted; X-Backup-Passphrase encrypts them'
+  'SECRETS_IN_CLEAR: this file contains unencrypted private keys and password hashes; X-Backup-Passphrase encrypts them'
 
 /** The backup files of this node: made from running, stored as uploaded, and read completely before they are used. */
 export class Backups implements BackupsActor {
@@ -111,12 +111,12 @@ export class Backups implements BackupsActor {
   /** Reads a file with its records; refuses with NOT_FOUND, or with everything that is wrong with it. */
   async #read(file: string, passphrase: string | undefined): Promise<OpenBackup> {
     const raw = (await this.#uploads.read(file)) ?? (await this.#auto.read(file))
-    if (raw === undefined) throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list names them`)
+    if (raw === undefined) throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list shows all`)
     const read = await this.#parts.compute.run('openBackup', { raw, passphrase })
     if ('problems' in read) throw refusal('file', read.problems)
     const { head, contents } = read
     if (contents !== undefined) return { head, contents }
-    const message = 'is needed: this backup was made under a passphrase'
+    const message = 'is required: this backup was created with a passphrase'
     throw refusal('file', [{ field: 'X-Backup-Passphrase', code: 'PASSPHRASE_REQUIRED', message }])
   }
 
@@ -143,8 +143,8 @@ export class Backups implements BackupsActor {
   #refuseInCluster(): void {
     if (this.#parts.membership.members.all().length === 0) return
     const message =
-      'A whole backup is for a single node, and this node is in a cluster: name sections, which are restored for all ' +
-      'nodes; or, when all others are lost, restore it on a node without a cluster and form a new one'
+      'A full restore is for a single node, but this node is in a cluster: name sections, which are restored for all ' +
+      'nodes; or, if all others are lost, restore it on a node without a cluster and create a new one'
     throw new ApiError('IN_USE', message)
   }
 
@@ -152,16 +152,16 @@ export class Backups implements BackupsActor {
   async upload(text: string): Promise<string> {
     const raw = Buffer.from(text)
     if (raw.length > BACKUP_BYTES_MAX) {
-      throw new ApiError('PAYLOAD_TOO_LARGE', `A backup may hold ${BACKUP_BYTES_MAX} bytes at the most`)
+      throw new ApiError('PAYLOAD_TOO_LARGE', `A backup may have at most ${BACKUP_BYTES_MAX} bytes`)
     }
     const described = await this.#parts.compute.run('describeBackup', raw)
     if ('problems' in described) throw refusal('backup', described.problems)
     if ((await this.#uploads.names()).length >= UPLOADS_MAX) {
-      const message = `cannot be kept beside ${UPLOADS_MAX} others: delete some with DELETE /backup/{filename}`
+      const message = `cannot be stored in addition to ${UPLOADS_MAX} others: delete some with DELETE /backup/{filename}`
       throw refusal('backup', [{ field: '', code: 'TOO_MANY', message }])
     }
     if (!(await this.#parts.leavesRoom(this.#parts.stateFolder, raw.length))) {
-      const message = 'cannot be kept: it would take the last of the disk; DELETE /backup/uploads makes room'
+      const message = 'cannot be stored: the disk would be full; DELETE /backup/uploads frees space'
       throw refusal('backup', [{ field: '', code: 'NO_SPACE', message }])
     }
     const { head } = described
@@ -173,7 +173,7 @@ export class Backups implements BackupsActor {
 
   async remove(file: string): Promise<void> {
     if ((await this.#uploads.remove(file)) || (await this.#auto.remove(file))) return
-    throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list names them`)
+    throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list shows all`)
   }
 
   async removeAll(which: 'uploads' | 'auto' | 'all'): Promise<void> {
@@ -195,7 +195,7 @@ export class Backups implements BackupsActor {
     const isAhead = (name: string) => madeAt_ms(name) > madeAt_ms(file)
     const names = [...all.filter(isAhead), ...all.filter((name) => !isAhead(name))]
     for (const name of names.slice(0, Math.max(0, names.length - KEPT_MAX[kind]))) await this.#auto.remove(name)
-    this.#parts.log.info('backup kept', { file })
+    this.#parts.log.info('backup stored', { file })
     return file
   }
 
@@ -220,7 +220,7 @@ function refusal(field: string, problems: readonly FieldError[]): ApiError {
   )
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  return new ApiError('INVALID_BODY', `The backup is refused: ${first?.field} ${first?.message}${more}`, { errors })
+  return new ApiError('INVALID_BODY', `The backup is invalid: ${first?.field} ${first?.message}${more}`, { errors })
 }
 
 function entryOf({ file, head: { createdAt, nodes, sections } }: Kept): BackupEntry {

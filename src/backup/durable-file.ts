@@ -46,7 +46,7 @@ async function linked(folder: string, temporary: string, names: Iterable<string>
       if (!hasCode(error, 'EEXIST')) throw error
     }
   }
-  throw new Error(`every name in ${folder} is taken`)
+  throw new Error(`all names in ${folder} are taken`)
 }
 
 /** Resolves with whether the file existed. */

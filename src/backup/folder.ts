@@ -127,7 +127,7 @@ export class BackupFolder {
     if (known?.mtime_ms === facts.mtimeMs && known.size === facts.size) return known.head
     const raw = await this.read(file)
     const head = raw === undefined ? undefined : await this.#describe(raw)
-    if (head === undefined) this.#log.warn('a file among the backups is not whole and not listed', { file })
+    if (head === undefined) this.#log.warn('a backup file is incomplete and not listed', { file })
     this.#known.set(file, { mtime_ms: facts.mtimeMs, size: facts.size, head })
     this.#isNews = true
     return head
@@ -145,7 +145,7 @@ export class BackupFolder {
       await rename(`${path}.new`, path)
       this.#isNews = false
     } catch (error) {
-      this.#log.warn('what the backups say of themselves is not kept', { reason: String(error) })
+      this.#log.warn('the metadata of the backups could not be stored', { reason: String(error) })
     }
   }
 

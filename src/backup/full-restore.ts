@@ -136,7 +136,7 @@ export function strangeInterfaces(
     (route: IpRoute) => route.nodeId === self && !isThere(route.interface),
   )
   return [
-    ...groups.map(({ name }) => `IP group ${name} is on an interface that this machine does not have`),
-    ...routes.map(({ name }) => `route ${name} leads over an interface that this machine does not have`),
+    ...groups.map(({ name }) => `IP group ${name} uses an interface that this machine does not have`),
+    ...routes.map(({ name }) => `route ${name} uses an interface that this machine does not have`),
   ]
 }

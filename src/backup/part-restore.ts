@@ -27,19 +27,19 @@ export function openReferences(
   for (const { section, name, refersTo } of danglingReferences(contentsView(contents, candidate))) {
     const [from, to] = [backupSectionOf(section) ?? section, backupSectionOf(refersTo.section) ?? refersTo.section]
     const missing = sections.includes(to) ? from : to
-    const user = `the ${SECTIONS[section].label} ${name} names a ${SECTIONS[refersTo.section].label}`
+    const user = `the ${SECTIONS[section].label} ${name} refers to a ${SECTIONS[refersTo.section].label}`
     const users = needs.get(missing)
     if (users === undefined) needs.set(missing, [user])
     else users.push(user)
   }
   return [...needs].map(([missing, [first, ...more]]) => {
     const canBeAdded = BACKUP_SECTIONS.some(({ name, partRestore }) => name === missing && partRestore)
-    const advice = canBeAdded ? `add the section ${missing}` : 'create it first, or restore the whole backup'
+    const advice = canBeAdded ? `add the section ${missing}` : 'create it first, or make a full restore'
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`
     return {
       field: 'sections',
       code: 'SECTION_NEEDED',
-      message: `${first}${others} that would not be there: ${advice}`,
+      message: `${first}${others} that would not exist: ${advice}`,
     }
   })
 }

@@ -11,7 +11,7 @@ export interface RestoreCheckParts {
 }
 
 const NEXT =
-  'Look at GET /services/pending, then PUT /services/apply with confirmWithin and, within that time, PUT /services/apply/confirm; DELETE /services/pending discards the restore.'
+  'Review GET /services/pending, then PUT /services/apply with confirmWithin and, within that time, PUT /services/apply/confirm; DELETE /services/pending discards the restore.'
 
 export function createRestoreChecks(parts: RestoreCheckParts & { readonly jobs: Jobs }): RestoreChecks & WithKinds {
   const kind = restoreCheck(parts)

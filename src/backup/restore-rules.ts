@@ -16,14 +16,16 @@ export function partProblems(request: RestoreRequest): readonly FieldError[] {
     const known = BACKUP_SECTIONS.find((section) => section.name === name)
     if (known === undefined) {
       const all = BACKUP_SECTIONS.filter(({ partRestore }) => partRestore).map((section) => section.name)
-      return [{ field, code: 'SECTION_UNKNOWN', message: `is no section; there are ${all.join(', ')}` }]
+      return [{ field, code: 'SECTION_UNKNOWN', message: `is not a section; available are ${all.join(', ')}` }]
     }
-    return known.partRestore ? [] : [{ field, code: 'FULL_RESTORE_ONLY', message: 'is restored with all others only' }]
+    return known.partRestore
+      ? []
+      : [{ field, code: 'FULL_RESTORE_ONLY', message: 'can only be restored together with all others' }]
   })
   const fields = FULL_FIELDS.filter((field) => request[field] !== undefined).map((field) => ({
     field,
     code: 'FULL_RESTORE_ONLY',
-    message: 'is for a full restore: leave it out, or leave out sections',
+    message: 'is only for a full restore: omit it, or omit sections',
   }))
   return [...names, ...fields]
 }
@@ -38,12 +40,12 @@ export function fullProblems(
   const add = (field: string, code: string, message: string) => problems.push({ field, code, message })
   const list = nodes.map(({ id, hostname }) => `${id} (${hostname})`).join(', ')
   if (request.nodeId !== undefined && !nodes.some(({ id }) => id === request.nodeId)) {
-    add('nodeId', 'NOT_FOUND', `is no node of this backup, which holds ${list}`)
+    add('nodeId', 'NOT_FOUND', `is not a node of this backup, which contains ${list}`)
   } else if (request.nodeId === undefined && nodes.length > 1) {
-    add('nodeId', 'REQUIRED', `is needed: this backup holds ${list}`)
+    add('nodeId', 'REQUIRED', `is required: this backup contains ${list}`)
   }
   if (request.fipActive === true)
-    add('fipActive', 'PART_RESTORE_ONLY', 'is for a part restore: a full one disables floating IPs')
+    add('fipActive', 'PART_RESTORE_ONLY', 'is only for a partial restore: a full restore disables floating IPs')
   problems.push(...addressFields(request, interfaces))
   return problems
 }
@@ -52,16 +54,16 @@ function addressFields(request: RestoreRequest, interfaces: readonly NetworkInte
   const { ip, mask, gateway, interface: named } = request
   if (ip === undefined) {
     const alone = (['mask', 'gateway', 'interface'] as const).filter((field) => request[field] !== undefined)
-    return alone.map((field) => ({ field, code: 'ADDRESS_REQUIRED', message: 'means nothing without ip' }))
+    return alone.map((field) => ({ field, code: 'ADDRESS_REQUIRED', message: 'has no effect without ip' }))
   }
   const problems: FieldError[] = []
   const needed = (['mask', 'interface'] as const).filter((field) => request[field] === undefined)
-  for (const field of needed) problems.push({ field, code: 'REQUIRED', message: 'is needed with ip' })
+  for (const field of needed) problems.push({ field, code: 'REQUIRED', message: 'is required with ip' })
   if (named !== undefined && interfaceIdOf(named, interfaces) === undefined) {
     problems.push({
       field: 'interface',
       code: 'NOT_FOUND',
-      message: 'is no interface of this node, see GET /{applianceId}/interfaces',
+      message: 'is not an interface of this node, see GET /{applianceId}/interfaces',
     })
   }
   if (mask === undefined) return problems

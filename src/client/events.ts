@@ -75,7 +75,7 @@ async function opened(
   const response = await open(last, attempt.signal)
   if (!response.ok) throw await refusedWith(response)
   if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
-    throw new Foreign('the answer is no stream of events')
+    throw new Foreign('the answer is not an event stream')
   }
   return response.body.getReader()
 }

@@ -60,7 +60,7 @@ function connectTo({ host, port }: { readonly host: string; readonly port: numbe
       const shown = socket.getPeerCertificate().fingerprint256
       if (shown.toLowerCase() === wanted.toLowerCase()) return resolve(socket)
       socket.destroy()
-      reject(new OtherCertificate(`${host}:${port} shows the certificate ${shown}, and not ${wanted}`))
+      reject(new OtherCertificate(`${host}:${port} presents the certificate ${shown}, not ${wanted}`))
     })
   })
 }

@@ -61,7 +61,7 @@ export function refusedBy(status: number, body: unknown): Refused | Foreign {
   if (typeof body === 'object' && body !== null && typeof Reflect.get(body, 'code') === 'string') {
     return new Refused(status, body as Refusal)
   }
-  return new Foreign(`the answer has the status ${status}, and is not by Fulcrum`)
+  return new Foreign(`the answer has the status ${status}, and is not from Fulcrum`)
 }
 
 export async function refusedWith(response: Pick<Answer, 'status' | 'json'>): Promise<Refused | Foreign> {

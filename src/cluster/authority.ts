@@ -189,7 +189,7 @@ export class Authority {
   static async from({ key, ...rest }: StoredAuthority): Promise<Authority> {
     const parsed = keyOf({ ...rest, key })
     if (parsed === undefined)
-      throw new CertificateError('What is stored is not the certificate and the key of this authority')
+      throw new CertificateError('The stored data is not the certificate and key of this authority')
     const pkcs8 = parsed.export({ type: 'pkcs8', format: 'der' })
     return new Authority(rest, await crypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, true, ['sign']))
   }
@@ -251,7 +251,8 @@ export class Authority {
    * @returns PEM.
    */
   async revocationList(revoked: readonly Revoked[], number: number): Promise<string> {
-    if (!Number.isSafeInteger(number) || number < 0) throw new CertificateError('The number of a list is an integer')
+    if (!Number.isSafeInteger(number) || number < 0)
+      throw new CertificateError('The number of a list must be an integer')
     const x509 = await library()
     const own = new x509.X509Certificate(this.certificate)
     const at = new Map(revoked.map(({ serial, at_ms }) => [serial.toLowerCase(), at_ms]))
@@ -281,13 +282,14 @@ export class Authority {
 }
 
 function assertId(id: string, whose: 'cluster' | 'node'): void {
-  if (!isCertificateId(id)) throw new CertificateError(`The id of a ${whose} is 1 to 64 letters, digits and hyphens`)
+  if (!isCertificateId(id))
+    throw new CertificateError(`The id of a ${whose} must have 1 to 64 letters, digits and hyphens`)
 }
 
 function nameOf(address: string): { readonly type: 'ip' | 'dns'; readonly value: string } {
   if (isIP(address) !== 0 && !address.includes('%')) return { type: 'ip', value: canonicalIp(address) }
   if (isHostName(address)) return { type: 'dns', value: address }
-  throw new CertificateError('An address of a node is an IPv4 or IPv6 address without a zone, or a host name')
+  throw new CertificateError('The address of a node must be an IPv4 or IPv6 address without a zone, or a host name')
 }
 
 const nameOfAuthority = (role: AuthorityRole) => `Fulcrum ${role} authority`
@@ -329,7 +331,7 @@ async function readRequest(text: string): Promise<Pkcs10CertificateRequest> {
   } catch {
     // The error below covers this case.
   }
-  throw new CertificateError('This is no certificate request (PKCS#10, PEM) that is signed with its own key on P-256')
+  throw new CertificateError('This is not a certificate request (PKCS#10, PEM) signed with its own P-256 key')
 }
 
 /** INTEGER of X.690, section 8.3: the shortest form, with a zero byte where the first bit would be a sign. */

@@ -57,6 +57,6 @@ export async function keepHalt({ keptHalt, log }: ClusterLogParts, why: string):
   try {
     await keptHalt?.keep(why)
   } catch (error) {
-    log.error('a start of the daemon would follow the cluster again', { why: String(error) })
+    log.error('a restart of the daemon would follow the cluster again', { why: String(error) })
   }
 }

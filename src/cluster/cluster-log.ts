@@ -145,7 +145,7 @@ export class ClusterLog implements EntryLog {
   /** Folds an own entry. It is in the log, so it is in force even if it can no longer be folded here. */
   async #takeOwn(position: number, envelope: Envelope): Promise<void> {
     await this.#take(position, envelope)
-    if (this.position < position) throw refused(this.#halted, 'The change was written, and is in force')
+    if (this.position < position) throw refused(this.#halted, 'The change was written and is in effect')
   }
 
   async #opened(value: Uint8Array, position: number): Promise<Envelope> {
@@ -173,13 +173,13 @@ export class ClusterLog implements EntryLog {
       if (hasMore || this.position < last) continue
       // Nodes with the same folded entries have the same history; after `last` there may already be a takeover.
       if (this.position === last && history !== this.#parts.history())
-        this.halt(`the cluster has gone on with history ${history}, and what this node has is another one`)
+        this.halt(`the cluster has continued with history ${history}, but this node has a different one`)
       return revision
     }
   }
 
   #lacks(last: number, known: number): void {
-    const why = `the cluster's log ends at ${last}, and ${known} was folded here`
+    const why = `the cluster's log ends at ${last}, but this node has already applied ${known}`
     if (this.#parts.isTakingOver?.() === true) throw new HoleError(why)
     this.halt(why)
   }
@@ -196,7 +196,7 @@ export class ClusterLog implements EntryLog {
     await this.#checkpoints.write({ position, digest: await digestOf(state), state })
     const compare = [{ key: GUARD, of: 'value', is: '=', than: markerOf(end.history, end.last) }] as const
     await etcd.transact({ compare, success: [{ put: GUARD, value: markerOf(history(), position) }] })
-    log.warn('entries that etcd had dropped are written again', { from: end.last + 1, to: position })
+    log.warn('entries that etcd had lost are written again', { from: end.last + 1, to: position })
   }
 
   /** Reads the entries behind the last folded one, and the guard at that moment. */
@@ -215,7 +215,7 @@ export class ClusterLog implements EntryLog {
       if (checkpoint === undefined || checkpoint.position <= this.position)
         throw new HoleError(`entry ${this.position + 1} is missing`)
       await this.#parts.folding.replace(checkpoint.state, checkpoint.position)
-      this.#parts.log.info('the store was taken over from a checkpoint', { position: checkpoint.position })
+      this.#parts.log.info('the store was loaded from a checkpoint', { position: checkpoint.position })
     })
   }
 
@@ -246,7 +246,7 @@ export class ClusterLog implements EntryLog {
       if (!(error instanceof UnknownEntryError || error instanceof SealingError)) throw error
       const isLocked = error instanceof SealingError && error.code === 'KEY_UNKNOWN'
       const why = isLocked ? this.#parts.lockedOut?.() : undefined
-      this.halt(why ?? `entry ${position} of the cluster's log cannot be carried out here: ${error.message}`)
+      this.halt(why ?? `entry ${position} of the cluster's log cannot be applied on this node: ${error.message}`)
       return undefined
     }
   }
@@ -256,7 +256,7 @@ export class ClusterLog implements EntryLog {
     if (this.#hasEnded) return
     this.#halted = why
     this.#watch?.close()
-    this.#parts.log.error('this node follows the cluster no longer', { why })
+    this.#parts.log.error('this node no longer follows the cluster', { why })
   }
 
   /**
@@ -268,7 +268,7 @@ export class ClusterLog implements EntryLog {
     if (entry.op === 'compare' && this.#digest?.position === entry.position) {
       const mine = await this.#digest.value
       if (mine !== entry.digest) {
-        const why = `behind entry ${entry.position} this node does not have what ${node} has`
+        const why = `after entry ${entry.position} the state of this node differs from that of ${node}`
         this.halt(why)
         await keepHalt(this.#parts, why)
       }
@@ -304,7 +304,7 @@ export class ClusterLog implements EntryLog {
         }
       }
     } catch (error) {
-      this.#parts.log.warn('no checkpoint was made', { position, why: String(error) })
+      this.#parts.log.warn('no checkpoint could be created', { position, why: String(error) })
     }
   }
 
@@ -317,7 +317,7 @@ export class ClusterLog implements EntryLog {
         return true
       } catch (error) {
         // The entry is in force on all other nodes: it is folded as soon as there is room.
-        log.error('an entry of the cluster could not be stored; it is tried again', { why: String(error) })
+        log.error('an entry of the cluster log could not be stored; this is retried', { why: String(error) })
         await this.#pause(PAUSE_MS)
       }
     }
@@ -336,10 +336,10 @@ export class ClusterLog implements EntryLog {
           if (report.kind === 'events') await this.#takeAll(report.events)
           from = report.revision + 1
         }
-        if (!this.#hasEnded) throw new HoleError('its watch has told nothing of an entry that is there')
+        if (!this.#hasEnded) throw new HoleError('its watch did not report an existing entry')
       } catch (error) {
         if (this.#hasEnded) return
-        log.warn('the log of the cluster is followed anew', { why: reasonOf(error) })
+        log.warn('following of the cluster log restarts', { why: reasonOf(error) })
         await this.#pause(PAUSE_MS)
         from = await this.#catchUp().then(
           (revision) => revision + 1,

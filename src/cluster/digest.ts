@@ -45,7 +45,7 @@ export class RecordsDigest {
    * @throws {TypeError} for any other text.
    */
   static from(text: string): RecordsDigest {
-    if (!/^[0-9a-f]{64}$/.test(text)) throw new TypeError('A digest of records has 64 hexadecimal digits')
+    if (!/^[0-9a-f]{64}$/.test(text)) throw new TypeError('A digest of records must have 64 hexadecimal digits')
     return new RecordsDigest(BigInt(`0x${text}`))
   }
 

@@ -60,7 +60,7 @@ export function decodeEnvelope(bytes: Uint8Array): Envelope {
   // Sound: only nodes have the key that sealed it, and version and operation are checked here.
   const { takenAway = [], ...envelope } = JSON.parse(Buffer.from(bytes).toString()) as Written
   const { v, entry } = envelope
-  if (v !== VERSION) throw new UnknownEntryError(`it has version ${v}, and this node knows ${VERSION}`)
+  if (v !== VERSION) throw new UnknownEntryError(`it has version ${v}, but this node knows only ${VERSION}`)
   if (!OPERATIONS.has(entry.op)) throw new UnknownEntryError(`this node does not know the operation ${entry.op}`)
   if (entry.op !== 'amend') return envelope
   const gone = Object.fromEntries(takenAway.map((field) => [field, undefined]))

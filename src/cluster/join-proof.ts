@@ -48,7 +48,7 @@ export function joinSession(
   socket: Pick<TLSSocket, 'getProtocol' | 'exportKeyingMaterial'>,
   ids: Omit<JoinSession, 'exported'>,
 ): JoinSession {
-  if (socket.getProtocol() !== 'TLSv1.3') throw new TypeError('A proof is bound to a session of TLS 1.3')
+  if (socket.getProtocol() !== 'TLSv1.3') throw new TypeError('A proof must be bound to a TLS 1.3 session')
   return { ...ids, exported: socket.exportKeyingMaterial(EXPORTED_BYTES, LABEL, Buffer.from(ids.tokenId)) }
 }
 

@@ -110,12 +110,12 @@ export class JoinToken {
     if (token.length > TEXT_LENGTH_MAX) refuse('TOKEN_LENGTH', `A token has at most ${TEXT_LENGTH_MAX} characters`)
     const [version, id, secret, pin, ...rest] = token.split('.')
     if (version !== VERSION) {
-      refuse('TOKEN_VERSION', `A token begins with ${VERSION}; another version of Fulcrum may have made this one`)
+      refuse('TOKEN_VERSION', `A token begins with ${VERSION}; this one may be from another version of Fulcrum`)
     }
     if (id === undefined || secret === undefined || pin === undefined || rest.length === 0) {
-      return refuse('TOKEN_SHAPE', 'A token has five parts with dots between them; the end of this one is missing')
+      return refuse('TOKEN_SHAPE', 'A token has five parts separated by dots; the end of this one is missing')
     }
-    if (!isId(id)) refuse('TOKEN_ID', 'The id of the token is no UUID')
+    if (!isId(id)) refuse('TOKEN_ID', 'The id of the token is not a UUID')
     const bytes = decoded(secret, SECRET_BYTES, 'SECRET', 'The secret of the token')
     decoded(pin, PIN_BYTES, 'PIN', 'The pin of the token')
     return new JoinToken(id, bytes, pin, parseAddresses(rest.join('.')))
@@ -176,7 +176,7 @@ export function unproven(kept: StoredJoinToken, { session, proof }: Proving): Un
   if (session.tokenId === kept.id && isJoinerProof(kept, session, proof)) return undefined
   return {
     refusal: 'WRONG_PROOF',
-    message: 'The token is another one, or the connection does not end at this node; copy the token again',
+    message: 'The token is a different one, or the connection does not end at this node; copy the token again',
   }
 }
 
@@ -193,11 +193,11 @@ export function redeem(kept: StoredJoinToken, redeeming: Redeeming, now_ms: numb
   const { keys, session } = redeeming
   const { joinerId } = session
   if (kept.usedBy !== undefined && (kept.usedBy !== joinerId || kept.usedWith !== keys)) {
-    return { refusal: 'TOKEN_USED', message: `The node ${kept.usedBy} has used this token; make another one` }
+    return { refusal: 'TOKEN_USED', message: `The node ${kept.usedBy} has already used this token; create another one` }
   }
   if (now_ms >= kept.expiresAt_ms) {
     const end = new Date(kept.expiresAt_ms).toISOString()
-    return { refusal: 'TOKEN_EXPIRED', message: `The token was valid until ${end}; make another one` }
+    return { refusal: 'TOKEN_EXPIRED', message: `The token was valid until ${end}; create another one` }
   }
   return { used: { ...kept, usedBy: joinerId, usedWith: keys } }
 }
@@ -211,9 +211,9 @@ function refuse(code: JoinTokenProblem, message: string): never {
  */
 function decoded(text: string, length: number, part: 'SECRET' | 'PIN', what: string): Buffer {
   const bytes = Buffer.from(text, 'base64url')
-  if (!BASE64URL.test(text)) refuse(`${part}_ENCODING`, `${what} is not in base64url`)
+  if (!BASE64URL.test(text)) refuse(`${part}_ENCODING`, `${what} is not valid base64url`)
   if (bytes.length !== length) refuse(`${part}_LENGTH`, `${what} has ${bytes.length} bytes instead of ${length}`)
-  if (bytes.toString('base64url') !== text) refuse(`${part}_ENCODING`, `${what} is not in base64url`)
+  if (bytes.toString('base64url') !== text) refuse(`${part}_ENCODING`, `${what} is not valid base64url`)
   return bytes
 }
 

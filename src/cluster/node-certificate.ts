@@ -88,7 +88,7 @@ function parsedCertificate(certificate: string | Uint8Array | X509Certificate): 
   try {
     return new X509Certificate(certificate)
   } catch {
-    throw new CertificateError('This is no certificate in PEM or DER')
+    throw new CertificateError('This is not a certificate in PEM or DER')
   }
 }
 

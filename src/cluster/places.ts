@@ -54,7 +54,7 @@ export const logName = (position: number): string => `${LOG}${padded(position)}`
 /** Returns the position of an entry. @throws {TypeError} when it is not the name of an entry. */
 export function positionOf(name: string): number {
   const digits = name.startsWith(LOG) ? name.slice(LOG.length) : ''
-  if (!/^\d{12}$/.test(digits)) throw new TypeError('This is no name of an entry')
+  if (!/^\d{12}$/.test(digits)) throw new TypeError('This is not the name of an entry')
   return Number(digits)
 }
 

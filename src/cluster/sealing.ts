@@ -46,12 +46,12 @@ export type SealingProblem =
 
 const MEANING = {
   TOO_LARGE: `the value has more than ${VALUE_BYTES_MAX} bytes`,
-  KEY_SPENT: 'this key has sealed as many values as it may; a new key has to take over',
-  SHAPE: 'the sealed value is shorter than an empty one, or of an unknown form',
-  VERSION: 'the sealed value is of another version of the format',
+  KEY_SPENT: 'this key has sealed the maximum number of values; a new key is needed',
+  SHAPE: 'the sealed value is too short, or has an unknown format',
+  VERSION: 'the sealed value has another format version',
   KEY_UNKNOWN: 'the sealed value was sealed with a key that this node does not have',
-  NOT_AUTHENTIC: 'the sealed value was changed, or belongs to another place',
-  INFLATE: 'the opened value does not inflate, or to more than a value may have',
+  NOT_AUTHENTIC: 'the sealed value was modified, or belongs to another place',
+  INFLATE: 'the opened value cannot be decompressed, or is too large',
 } as const satisfies Record<SealingProblem, string>
 
 /** A value that cannot be sealed, or does not open. The error holds no key, no text, and no cause that might. */
@@ -141,7 +141,7 @@ export class ClusterKeys {
    */
   use(keyId: string): void {
     const held = this.#keys.get(keyId)
-    if (held === undefined) throw new RangeError('Only a key that is there can seal')
+    if (held === undefined) throw new RangeError('Only an existing key can seal')
     this.#newest = held
   }
 
@@ -151,7 +151,7 @@ export class ClusterKeys {
    * @throws {RangeError} when it is the newest.
    */
   remove(keyId: string): void {
-    if (keyId === this.#newest.keyId) throw new RangeError('The newest key seals and stays')
+    if (keyId === this.#newest.keyId) throw new RangeError('The newest key seals and cannot be removed')
     this.#keys.delete(keyId)
   }
 
@@ -224,9 +224,10 @@ export class ClusterKeys {
 
   #held({ keyId, key, seals }: StoredClusterKey): HeldKey {
     const bytes = Buffer.from(key, 'base64url')
-    if (!/^[0-9a-f]{16}$/.test(keyId) || this.#keys.has(keyId)) throw new TypeError('The id of a key is new, 16 digits')
-    if (bytes.length !== KEY_BYTES) throw new TypeError('A key has 32 bytes')
-    if (!Number.isSafeInteger(seals) || seals < 0) throw new TypeError('A count of seals is an integer')
+    if (!/^[0-9a-f]{16}$/.test(keyId) || this.#keys.has(keyId))
+      throw new TypeError('The id of a key must be new and have 16 digits')
+    if (bytes.length !== KEY_BYTES) throw new TypeError('A key must have 32 bytes')
+    if (!Number.isSafeInteger(seals) || seals < 0) throw new TypeError('A count of seals must be an integer')
     const held = { keyId, key: createSecretKey(bytes), seals }
     this.#keys.set(keyId, held)
     return held

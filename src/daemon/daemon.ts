@@ -43,7 +43,8 @@ export async function runDaemon(
     before: undefined,
   }
   let how: Lived
-  while ((how = await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
+  while ((how = await live(daemon)) === 'reborn')
+    daemon.log.info('restarting, because the identity of the node has changed')
   end(how === 'failed' ? 1 : 0)
 }
 
@@ -60,7 +61,7 @@ function takeState(state: string): void {
 /** Refuses a witness's state folder: its files would look like the rest of a join that crashed. */
 function refuseWitnessState(state: string): void {
   if (!existsSync(new ClusterFiles(state).witnessFile)) return
-  throw new Error(`${state} is that of a witness; start it with --profile witness, or remove the witness first`)
+  throw new Error(`${state} belongs to a witness; start it with --profile witness, or remove the witness first`)
 }
 
 /** A failed store may never close; this limit is shorter than the service manager's wait before it kills. */
@@ -121,7 +122,7 @@ async function live(daemon: Daemon): Promise<Lived> {
     daemon.before = appliance
     return 'reborn'
   }
-  if (left !== undefined) complain(`HAProxy was not ended: ${left}`)
+  if (left !== undefined) complain(`HAProxy could not be stopped: ${left}`)
   else if (settings.profile === 'trial' && settings.observe === undefined) takeLeave(settings, served)
   return 'stopped'
 }
@@ -131,7 +132,7 @@ async function live(daemon: Daemon): Promise<Lived> {
  * waiting for work that would wait for the failed store forever.
  */
 async function failedWith(reason: string, { log }: Daemon, appliance: Appliance): Promise<'failed'> {
-  log.error('stopping; it has to be started again', { why: reason })
+  log.error('stopping; a restart is required', { why: reason })
   const closed = appliance.close({ keepsPrograms: true }).catch((error: unknown) => {
     log.warn('not everything was closed', { reason: reasonOf(error) })
   })
@@ -184,6 +185,6 @@ export async function lookInto({ state, repair }: Settings): Promise<number> {
   if (repair) for (const done of await repairState(state)) say(done)
   const problems = await checkState(state)
   for (const problem of problems) complain(problem)
-  if (problems.length === 0) say('the stores are whole')
+  if (problems.length === 0) say('the stores are intact')
   return problems.length === 0 ? 0 : 1
 }

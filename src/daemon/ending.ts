@@ -11,6 +11,6 @@ export function endingSignal(starter?: Starter): Promise<string> {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, resolve)
-    void starter?.gone.then(() => resolve('its starter is gone'))
+    void starter?.gone.then(() => resolve('its parent process has ended'))
   })
 }

@@ -24,7 +24,7 @@ export async function repairState(stateFolder: string): Promise<readonly string[
     if (!existsSync(join(directory, 'data.mdb'))) continue
     // Writing to a broken tree of pages damages more of it, or ends the process with a signal.
     assertWholeFile(directory, { everyPage: true })
-    for (const place of await repairArchive(directory)) done.push(`${name}: ${place}: damaged, and unknown from now on`)
+    for (const place of await repairArchive(directory)) done.push(`${name}: ${place}: damaged, now recorded as unknown`)
   }
   return done
 }

@@ -28,7 +28,9 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
     throw new SettingsError(`--state ${state}: too long for the socket of etcd inside`)
   lockState(state)
   if (files.cluster.read() !== undefined)
-    throw new Error(`${state} is that of a node in a cluster; remove the node there before it becomes a witness`)
+    throw new Error(
+      `${state} belongs to a node in a cluster; remove the node from the cluster before it becomes a witness`,
+    )
   if (settings.check) {
     say(checked(files))
     return end(0)
@@ -63,7 +65,7 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
 /** Returns the result of `--check`: all data that could be damaged is also on the nodes. */
 function checked(files: WitnessFiles): string {
   const own = files.read()
-  if (own === undefined) return 'it is the witness of no cluster'
+  if (own === undefined) return 'it is not the witness of a cluster'
   const until = new Date(files.credentials().notAfter_ms).toISOString()
   return `it is the witness of the cluster ${own.name}; its certificate ends ${until}`
 }

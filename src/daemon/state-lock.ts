@@ -25,7 +25,7 @@ export function lockState(folder: string): StateLock {
     lock.close()
     const isTaken = (error as { errcode?: number }).errcode === SQLITE_BUSY
     const reason = isTaken
-      ? 'another daemon is using it; end that one (removing the file does not help)'
+      ? 'another daemon is using it; stop that daemon (removing the file does not help)'
       : String(error)
     throw new Error(`the state folder ${folder} cannot be locked: ${reason}`, { cause: error })
   }

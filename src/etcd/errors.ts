@@ -55,7 +55,7 @@ const SAYINGS: readonly (readonly [said: RegExp, kind: EtcdErrorKind, message: s
   [/database space exceeded/, 'no-space', 'it has no space left'],
   [/required revision has been compacted/, 'compacted', 'it has compacted that revision'],
   [/no leader|leader changed/, 'no-leader', 'it has no leader'],
-  [/not supported for learner/, 'unreachable', 'it is a learner, which serves nobody yet'],
+  [/not supported for learner/, 'unreachable', 'it is a learner, which answers no requests yet'],
   [/not capable/, 'unreachable', 'it is not ready yet'],
   // The gateway is a client of its own member, which starts a moment later.
   [/connection error: desc/, 'unreachable', 'it is not ready yet'],
@@ -83,7 +83,7 @@ const withoutOrigin = (said: string) => said.replace(/^etcdserver: (?:mvcc: )?/,
 /** Returns the error for a call that was sent and not answered. */
 export function unanswered(isWrite: boolean, message: string, facts: EtcdErrorFacts = {}): EtcdError {
   return isWrite
-    ? new EtcdError('unknown-outcome', `${message}; whether the write was executed is not known`, facts)
+    ? new EtcdError('unknown-outcome', `${message}; it is unknown whether the write was executed`, facts)
     : new EtcdError('timeout', message, facts)
 }
 
@@ -94,10 +94,10 @@ export function unreadable(isWrite: boolean, what: string): EtcdError {
 
 const REACHING: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refuses connections',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name could not be looked up',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
+  ENOTFOUND: 'its name is unknown',
+  EAI_AGAIN: 'its name could not be resolved',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
   ETIMEDOUT: 'its machine does not answer',
 }
 const CERTIFICATE_CODE = /^(?:ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_(?:CA|PURPOSE)|CRL_)/
@@ -115,7 +115,7 @@ export interface Broken {
 export function broken(code: string, { isWrite, isSent, isProven }: Broken): EtcdError {
   if (CERTIFICATE_CODE.test(code)) return new EtcdError('untrusted', `its certificate is not accepted (${code})`)
   // In TLS 1.3 a server refuses the client's certificate after the client's first bytes, which it does not read then.
-  if (/ALERT/.test(code) && !isProven) return new EtcdError('untrusted', `it refused the connection's TLS (${code})`)
+  if (/ALERT/.test(code) && !isProven) return new EtcdError('untrusted', `it refused the TLS connection (${code})`)
   if (isSent) return lost(isWrite, `its connection broke (${code})`)
   return new EtcdError('unreachable', REACHING[code] ?? `it cannot be reached (${code})`)
 }

@@ -26,7 +26,7 @@ export function numberOf(fields: Fields, name: string): number {
   const value = fields[name] ?? 0
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
   if (typeof number === 'number' && Number.isSafeInteger(number)) return number
-  throw new UnreadableError(`its ${name} is not a number that can be counted with`)
+  throw new UnreadableError(`its ${name} is not a valid number`)
 }
 
 /** Returns the id of a member or a lease: all 64 bits are used, so it stays a string. '0' means none. */
@@ -39,13 +39,13 @@ export function idOf(fields: Fields, name: string): string {
 export function textOf(fields: Fields, name: string): string {
   const value = fields[name] ?? ''
   if (typeof value === 'string') return value
-  throw new UnreadableError(`its ${name} is not text`)
+  throw new UnreadableError(`its ${name} is not a string`)
 }
 
 export function textsOf(fields: Fields, name: string): readonly string[] {
   const value = fields[name] ?? []
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value
-  throw new UnreadableError(`its ${name} is not a list of texts`)
+  throw new UnreadableError(`its ${name} is not a list of strings`)
 }
 
 export const isSet = (fields: Fields, name: string): boolean => fields[name] === true

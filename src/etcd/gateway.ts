@@ -37,7 +37,7 @@ export interface Patience {
   readonly left_ms: number
 }
 
-const NOT_ETCD = 'its answer is not that of etcd'
+const NOT_ETCD = 'its answer is not from etcd'
 /** etcd's limit for a request, 1.5 MiB, is far below; a range can be long. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const CONNECTIONS_MAX = 32
@@ -67,7 +67,7 @@ export class Gateway {
     this.#url = new URL(url)
     this.#isSocket = this.#url.protocol === 'unix:'
     if (!this.#isSocket && this.#url.protocol !== 'https:')
-      throw new Error(`${url} is not the address of a gateway: https is needed`)
+      throw new Error(`${url} is not the address of a gateway: https is required`)
     this.address = this.#isSocket ? this.#url.pathname : this.#url.host
     const tls = { ca, cert: certificate, key, minVersion: 'TLSv1.3' as const, checkServerIdentity }
     const agent = (options: AgentOptions) =>
@@ -152,7 +152,7 @@ export class Gateway {
         request.destroy()
       }
       const tooLate = (limit_ms: number) => {
-        const unsent = () => new EtcdError('unreachable', `it took no connection within ${Math.round(limit_ms)} ms`)
+        const unsent = () => new EtcdError('unreachable', `it accepted no connection within ${Math.round(limit_ms)} ms`)
         end(sending.isSent ? this.#hung(isWrite, limit_ms) : unsent())
       }
       const forgetShare = after(share_ms, () => {

@@ -82,7 +82,7 @@ export class Gateways {
     return await this.#inTurn(options, async (gateway, patience) => {
       const response = await gateway.open(call, patience)
       const late = setTimeout(
-        () => response.destroy(new EtcdError('timeout', 'it began and went no further')),
+        () => response.destroy(new EtcdError('timeout', 'it started but made no progress')),
         patience.left_ms,
       )
       try {
@@ -122,9 +122,7 @@ export class Gateways {
         failures.push([gateway.address, error])
       }
     }
-    throw this.#isClosed
-      ? new EtcdError('closed', 'it is not asked any more: the client was closed')
-      : combined(failures)
+    throw this.#isClosed ? new EtcdError('closed', 'it is no longer asked: the client was closed') : combined(failures)
   }
 
   #named(url: string): Gateway {

@@ -118,7 +118,7 @@ export class Maintenance {
 
 async function* piecesOf(response: IncomingMessage, timeout_ms: number): AsyncGenerator<Uint8Array, void> {
   const lines = linesOf(response, SNAPSHOT_LINE_BYTES_MAX)
-  const tooLate = () => response.destroy(new EtcdError('timeout', 'it sent no more of its snapshot'))
+  const tooLate = () => response.destroy(new EtcdError('timeout', 'it stopped sending its snapshot'))
   let left: number | undefined
   try {
     for (;;) {
@@ -134,7 +134,7 @@ async function* piecesOf(response: IncomingMessage, timeout_ms: number): AsyncGe
   } finally {
     response.destroy()
   }
-  if (left !== 0) throw new EtcdError('unreachable', 'it ended its snapshot before the end')
+  if (left !== 0) throw new EtcdError('unreachable', 'it ended its snapshot early')
 }
 
 const statusOf = (fields: Fields): MemberStatus => ({

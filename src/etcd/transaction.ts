@@ -143,5 +143,5 @@ function operationAnswer(fields: Fields): OperationAnswer {
   if ('response_delete_range' in fields) {
     return { did: 'delete', deleted: numberOf(part(fields, 'response_delete_range'), 'deleted') }
   }
-  throw new UnreadableError('its answer is of no known operation')
+  throw new UnreadableError('its answer contains an unknown operation')
 }

@@ -13,8 +13,8 @@ export function etcdVersion(said: string): string | undefined {
  */
 export function versionProblem(said: string): string | undefined {
   const version = etcdVersion(said)
-  const install = `install the package etcd-server of Debian 13 (trixie) or later, ${OLDEST.join('.')} at the least`
-  if (version === undefined) return `its version is not known: ${install}`
+  const install = `install the package etcd-server of Debian 13 (trixie) or later, at least ${OLDEST.join('.')}`
+  if (version === undefined) return `its version is unknown: ${install}`
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
   return isOld ? `etcd ${version} is too old: ${install}` : undefined

@@ -44,7 +44,7 @@ export async function openWatch(gateways: Gateways, span: Span, options: WatchOp
     async (response, address) => {
       const lines = linesOf(response, LINE_BYTES_MAX)
       const first = await lines.next()
-      if (first.done === true) throw lost(false, 'it ended the watch at once')
+      if (first.done === true) throw lost(false, 'it ended the watch immediately')
       const fields = streamed(first.value)
       if (isSet(fields, 'canceled')) throw cancellation(fields)
       return new Watch(response, lines, address, headerRevision(fields))
@@ -137,7 +137,7 @@ const eventOf = (fields: Fields): WatchEvent => ({
 function cancellation(fields: Fields): EtcdError {
   const compactRevision = numberOf(fields, 'compact_revision')
   if (compactRevision > 0) {
-    return new EtcdError('compacted', 'it has compacted the revision that was wanted', { compactRevision })
+    return new EtcdError('compacted', 'it has compacted the requested revision', { compactRevision })
   }
   const reason = textOf(fields, 'cancel_reason')
   // etcd sends no code here: nine is "not in this state".

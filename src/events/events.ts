@@ -100,7 +100,7 @@ export class Events implements EventsReader {
 
   /** Returns the event for clients that can no longer get some events. */
   #gap() {
-    const message = 'Some events since your last one are not kept any more; read again what you need to know'
+    const message = 'Some events since your last one are no longer stored; read the current state again'
     return { id: this.lastId, kind: 'reset', data: { message } }
   }
 
@@ -128,7 +128,7 @@ export class Events implements EventsReader {
       this.#unwritten = []
     } catch (error) {
       this.#unwritten = unwritten
-      this.#log.warn('events are not on the disk', { count: batch.length, reason: String(error) })
+      this.#log.warn('events could not be written to the disk', { count: batch.length, reason: String(error) })
     }
     this.#kept = [...this.#kept.slice(surplus), ...batch]
     for (const event of batch) for (const subscriber of this.#subscribers) this.#tell(subscriber, event)

@@ -4,7 +4,7 @@ import { AF_INET, AF_INET6, MARK_BIT, PROTOCOL } from './protocol.ts'
 /** Four 32-bit words; an IPv4 address is in the first of them. */
 export function addressWords(ip: string): { readonly family: number; readonly words: readonly number[] } {
   const parsed = parseIp(ip)
-  if (parsed === undefined) throw new RangeError(`${ip} is no address`)
+  if (parsed === undefined) throw new RangeError(`${ip} is not an address`)
   if (parsed.family === 4) return { family: AF_INET, words: [Number(parsed.value), 0, 0, 0] }
   const words = [96n, 64n, 32n, 0n].map((shift) => Number((parsed.value >> shift) & 0xff_ff_ff_ffn))
   return { family: AF_INET6, words }

@@ -211,7 +211,7 @@ export class TableDecoder {
   }
 
   #takeStats(column: Float64Array, index: number): void {
-    if (!this.#hasStats) throw new NetlinkError('it has no counters of 64 bits (a kernel before 4.1)')
+    if (!this.#hasStats) throw new NetlinkError('it has no 64-bit counters (a kernel before 4.1)')
     column.set(this.#stats, index * STATS_COUNT)
   }
 }

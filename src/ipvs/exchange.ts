@@ -76,7 +76,7 @@ export class NetlinkExchange {
         refuse(end - start >= MESSAGE_HEADER + 4 ? view.getInt32(start + MESSAGE_HEADER, true) : 0)
         return { isEnd: true, isInterrupted }
       }
-      if (type === MESSAGE.overrun) throw new NetlinkError('its answer was lost in part', ERRNO.EINTR)
+      if (type === MESSAGE.overrun) throw new NetlinkError('a part of its answer was lost', ERRNO.EINTR)
       each(view, start + MESSAGE_HEADER, end)
       if (!isDump) return { isEnd: true, isInterrupted }
     }
@@ -88,6 +88,6 @@ export class NetlinkExchange {
 function refuse(code: number): void {
   if (code >= 0) return
   const errno = -code
-  if (errno === EPERM || errno === EACCES) throw new NetlinkError('it may not be read without CAP_NET_ADMIN', errno)
-  throw new NetlinkError(`it refused the question (errno ${errno})`, errno)
+  if (errno === EPERM || errno === EACCES) throw new NetlinkError('reading it needs CAP_NET_ADMIN', errno)
+  throw new NetlinkError(`it refused the query (errno ${errno})`, errno)
 }

@@ -32,10 +32,7 @@ export function createStickTables({ running, facts: machine, engine }: StickTabl
   const read = async (id: string): Promise<Table | undefined> => {
     const frontend = running.get('l4Frontends', id)
     if (frontend === undefined) {
-      throw new ApiError(
-        'NOT_FOUND',
-        `No Layer 4 frontend that runs has the id ${id}; what is staged appears after apply`,
-      )
+      throw new ApiError('NOT_FOUND', `No running Layer 4 frontend has the id ${id}; staged ones appear after apply`)
     }
     const served = servedFrontends(running).find((one) => one.frontend.id === id)
     if (served === undefined || served.marks.length < 2) return undefined
@@ -133,7 +130,7 @@ function movesOf(table: Table, wanted: readonly PersistenceTemplate[]): readonly
   const who = wanted.length === 1 ? (wanted[0]?.clientIp ?? '') : `Each of ${wanted.length} clients`
   throw new ApiError(
     'IN_USE',
-    `${who} was cleared ${served.marks.length - 1} times, and what the kernel remembers of it has not ended yet: try again in ${durationText(Math.min(...waits_s))}`,
+    `${who} was cleared ${served.marks.length - 1} times, and earlier entries in the kernel have not expired yet: try again in ${durationText(Math.min(...waits_s))}`,
   )
 }
 
@@ -156,7 +153,7 @@ function moveSteps(table: Table, moves: readonly Move[]): readonly RunStep[] {
     const part = all.slice(at, at + ELEMENTS_MAX)
     steps.push({
       kind: 'run',
-      why: 'have clients be balanced afresh',
+      why: 'balance clients anew',
       timeout_ms: TIMEOUT_MS,
       argv: ['nft', part.join('; ')],
       undo: 'irreversible',

@@ -85,11 +85,11 @@ export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drain
 export function drainKind(parts: DrainParts): JobKind<Drain> {
   const work = async (handle: JobHandle, drain: Drain): Promise<Drained> => {
     const job: DrainJob = { ...handle, stopped: AbortSignal.any([handle.signal, handle.ending]) }
-    job.report({ canCancel: true, step: 'waiting for the apply that drains it' })
+    job.report({ canCancel: true, step: 'waiting for the apply of the drain' })
     await applied(parts, job, drain)
     const connections = await emptied(parts, job, drain)
     if (!drain.halt && connections !== 0) {
-      const left = connections === null ? 'nobody can tell how many connections are' : connectionsText(connections)
+      const left = connections === null ? 'an unknown number of connections is' : connectionsText(connections)
       const server = nameServer(parts.candidate, drain.ripId)
       throw new ApiError('IN_USE', `After ${drain.wait_s} s ${left} left; ${server} stays drained`)
     }
@@ -142,7 +142,7 @@ async function emptied(
   for (;;) {
     if (running.get('realServers', drain.ripId)?.state !== 'drained') {
       const server = nameServer(candidate, drain.ripId)
-      throw new GivenUp('NOT_FOUND', `Somebody changed the state of ${server}: it is drained no longer`)
+      throw new GivenUp('NOT_FOUND', `The state of ${server} was changed: it is no longer drained`)
     }
     const count = await connections(drain.ripId)
     quiet = count === 0 ? quiet + 1 : 0
@@ -150,7 +150,7 @@ async function emptied(
     if (clock.monotonic_ms() >= end_ms) return count ?? null
     most = Math.max(most, count ?? 0)
     const step =
-      count === undefined ? 'nobody can tell how many connections are left' : `${connectionsText(count)} left`
+      count === undefined ? 'the number of remaining connections is unknown' : `${connectionsText(count)} left`
     job.report({ step, progress: count === undefined || most === 0 ? null : Math.floor((100 * (most - count)) / most) })
     await sleep(LOOK_EVERY_MS, undefined, { signal: job.stopped })
   }
@@ -169,7 +169,7 @@ function leftOf_ms(job: JobHandle, drain: Drain, clock: Clock): number {
 
 /** Applies only this change; pending changes, including those of the same real server, stay pending. */
 async function halted({ store, engine, access, running }: DrainParts, job: DrainJob, drain: Drain): Promise<void> {
-  job.report({ step: 'taking it out', canCancel: false })
+  job.report({ step: 'halting the real server', canCancel: false })
   const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
   const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
   const caller = { by, address: undefined }
@@ -194,7 +194,10 @@ async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, 
       const isBusy = error instanceof ApiError && error.code === 'APPLY_IN_PROGRESS'
       if (!isBusy || (tries >= TRIES_MAX && !isAwaited())) throw error
       const canCancel = isAwaited()
-      job.report({ canCancel, step: canCancel ? 'waiting for the confirmation of an apply' : 'taking it out' })
+      job.report({
+        canCancel,
+        step: canCancel ? 'waiting for the confirmation of an apply' : 'halting the real server',
+      })
       await sleep(TRY_EVERY_MS, undefined, { signal: canCancel ? job.stopped : job.ending })
       job.report({ canCancel: false })
     }

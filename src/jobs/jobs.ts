@@ -67,7 +67,7 @@ interface Active {
 }
 
 /** Returns the refusal of something that excludes a job under way. */
-export function excludedBy({ id, title }: Job, retryAfter_s: number, hint = 'wait for its end'): ApiError {
+export function excludedBy({ id, title }: Job, retryAfter_s: number, hint = 'wait until it ends'): ApiError {
   const message = `The job ${id} (${title}) is still running; ${hint}`
   return new ApiError('JOB_IN_PROGRESS', message, {
     data: { job: id },
@@ -164,7 +164,7 @@ export class Jobs implements JobsActor {
   cancel(id: string): void {
     const job = this.#known(id)
     const isRunning = job.state === 'running'
-    const why = isRunning ? 'cannot be ended safely now' : `has ended already (${job.state})`
+    const why = isRunning ? 'cannot be ended safely now' : `has already ended (${job.state})`
     if (!isRunning || !job.canCancel) throw new ApiError('NOT_SUPPORTED', `The job ${id} ${why}`)
     this.#active.get(id)?.abort.abort()
   }
@@ -210,7 +210,7 @@ export class Jobs implements JobsActor {
     }
     if (isCancelled) return { state: 'cancelled' }
     logDefect(this.#log, error, { job: id })
-    const message = `Something is wrong with the daemon; its log explains ${id}`
+    const message = `The daemon has a defect; see its log for ${id}`
     return { state: 'failed', problem: { code: 'INTERNAL', message } }
   }
 
@@ -271,7 +271,7 @@ export class Jobs implements JobsActor {
   #known(id: string): Stored {
     const job = this.#jobs.get(id)
     if (job !== undefined) return job
-    throw new ApiError('NOT_FOUND', `There is no job ${id}; the last ${KEPT_MAX} are kept`)
+    throw new ApiError('NOT_FOUND', `There is no job ${id}; the last ${KEPT_MAX} are stored`)
   }
   #now = (): string => new Date(this.#clock.now_ms()).toISOString()
 }

@@ -24,7 +24,7 @@ export function assertAnswers({ host, port }: Address, certificate: Certificate 
         const { socket } = response
         const shown = socket instanceof TLSSocket ? socket.getPeerCertificate().fingerprint256 : undefined
         if (certificate !== undefined && shown !== certificate.facts.fingerprint)
-          reject(new Error(`https://${host}:${port} does not show the certificate ${certificate.name}`))
+          reject(new Error(`https://${host}:${port} does not present the certificate ${certificate.name}`))
         else if (response.statusCode === 200) resolve()
         else reject(new Error(`https://${host}:${port} answers ${response.statusCode}`))
       },

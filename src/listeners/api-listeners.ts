@@ -128,7 +128,7 @@ export class ApiListeners implements OwnPart {
         break
       } catch (error) {
         if (index === places.length - 1) throw error
-        log.error('the API cannot be reached where it should', { place: textOf(place), reason: String(error) })
+        log.error('the API cannot be reached at its address', { place: textOf(place), reason: String(error) })
       }
     }
     // Keeps a port that the system chose.
@@ -154,7 +154,10 @@ export class ApiListeners implements OwnPart {
     try {
       this.#local = await listenLocally(settings.localSocket, handle, nextId)
     } catch (error) {
-      log.error('root cannot come in without a login', { socket: settings.localSocket, reason: String(error) })
+      log.error('local root access without a login is unavailable', {
+        socket: settings.localSocket,
+        reason: String(error),
+      })
     }
   }
 
@@ -165,7 +168,7 @@ export class ApiListeners implements OwnPart {
     try {
       this.#metrics = await listen(settings.metrics, undefined, metrics, nextId)
     } catch (error) {
-      log.error('figures cannot be collected where they should', {
+      log.error('metrics cannot be collected at their address', {
         place: textOf(settings.metrics),
         reason: String(error),
       })
@@ -182,7 +185,7 @@ export class ApiListeners implements OwnPart {
       const change = await this.#move(wanted)
       change.keep()
     } catch (error) {
-      log.error('the API does not listen where it should', { reason: String(error) })
+      log.error('the API does not listen at its address', { reason: String(error) })
     }
   }
 
@@ -227,7 +230,7 @@ export class ApiListeners implements OwnPart {
    */
   async rest(): Promise<void> {
     const { nodeId } = this.#parts
-    const why = new ApiError('NODE_UNREACHABLE', 'This node begins anew, as what it is by now; ask again in a second', {
+    const why = new ApiError('NODE_UNREACHABLE', 'This node is restarting with a new identity; try again in a second', {
       data: { nodeId, mayBeDone: false },
       headers: { 'Retry-After': '1' },
     })
@@ -308,7 +311,7 @@ export class ApiListeners implements OwnPart {
     }
     const { log } = this.#parts
     return {
-      keep: () => log.info('the API shows another certificate', { name: certificate?.name ?? 'its own' }),
+      keep: () => log.info('the API uses another certificate', { name: certificate?.name ?? 'its own' }),
       takeBack,
     }
   }

@@ -30,7 +30,7 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
       // Connections over loopback or from this machine itself need no route.
       if (connection.local === client || client.startsWith('127.') || client === '::1') continue
       if (change.removedAddresses.some((removed) => removed === connection.local)) {
-        return `${connection.local}, which you are connected to, would be taken away`
+        return `${connection.local}, which you are connected to, would be removed`
       }
       const route = change.routes.find((candidate) => concerns(candidate, client, connection))
       if (route !== undefined)

@@ -49,7 +49,7 @@ export function portProblems(view: ConfigView, nodeId: string, places: readonly 
       ),
     )
     if (taken === undefined) return []
-    const message = `port ${taken.place.port} on ${ip} is the one of ${taken.owner}`
+    const message = `port ${taken.place.port} on ${ip} is used by ${taken.owner}`
     return [{ section, id, field: 'ports', message }]
   })
 }

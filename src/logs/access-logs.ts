@@ -119,7 +119,7 @@ export class AccessLogs implements AccessLogsReader {
     if (this.#isClosed) return
     const pause_ms = this.#pauses.next_ms()
     this.#startsFrom_ms = clock.monotonic_ms() + pause_ms
-    log.error('the log thread ended; it is started again', { reason, pause_ms })
+    log.error('the log thread ended and is being restarted', { reason, pause_ms })
   }
 
   #receive(message: FromLogThread): void {
@@ -141,8 +141,8 @@ export class AccessLogs implements AccessLogsReader {
 
   #tellServer(state: ServerState): void {
     const { log, onServer } = this.#parts
-    if (state.isReached) log.info('the syslog server takes lines again', {})
-    else log.warn('the syslog server is not reached; lines wait', { reason: state.reason })
+    if (state.isReached) log.info('the syslog server accepts lines again', {})
+    else log.warn('the syslog server is unreachable; lines are waiting', { reason: state.reason })
     onServer(state)
   }
 
@@ -153,7 +153,7 @@ export class AccessLogs implements AccessLogsReader {
   async #ask<A extends Answer>(question: (request: number) => Question): Promise<A> {
     const request = ++this.#request
     const thread = this.#thread()
-    if (thread === undefined) throw new Error(`the log thread is just being started again: ${this.#failure}`)
+    if (thread === undefined) throw new Error(`the log thread is being restarted: ${this.#failure}`)
     return new Promise<A>((resolve, reject) => {
       // Sound: the thread answers each question with the matching type.
       this.#asked.set(request, { resolve: (answer) => resolve(answer as A), reject })

@@ -44,11 +44,11 @@ function idFor(
   const [only, ...others] = [...running.list(section)].filter((record) => nameKey(record.name) === name)
   const { label } = SECTIONS[section]
   if (only === undefined) {
-    errors.push({ field, code: 'UNKNOWN_NAME', message: `names no ${label} that runs: there is no ${said}` })
+    errors.push({ field, code: 'UNKNOWN_NAME', message: `does not name a running ${label}: there is no ${said}` })
     return said
   }
   if (others.length > 0)
-    errors.push({ field, code: 'AMBIGUOUS_NAME', message: `names more than one ${label}: say which by its id` })
+    errors.push({ field, code: 'AMBIGUOUS_NAME', message: `names more than one ${label}: use an id` })
   return only.id
 }
 
@@ -70,7 +70,7 @@ export const cursorText = ({ segment, index }: Cursor): string =>
 export function cursorOf(text: string): Cursor {
   const [, segment, index] = /^(\d{1,12})\.(\d{1,9})$/.exec(Buffer.from(text, 'base64url').toString()) ?? []
   if (segment !== undefined && index !== undefined) return { segment: Number(segment), index: Number(index) }
-  const message = 'must be what `next` of the page before was'
+  const message = 'must be the value of `next` of the previous page'
   throw refusal([{ field: 'after', code: 'FORMAT', message }])
 }
 

@@ -85,7 +85,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   const acme = acmePool()
   const alerts = alertPool()
   const nothing = async (steps: readonly unknown[]) => {
-    if (steps.length > 0) throw new Error('an observer has no plan to carry out')
+    if (steps.length > 0) throw new Error('a daemon in observe mode has no plan to carry out')
     return { ok: true, done: 0, recorded: 0, warnings: [] } as const
   }
   return {
@@ -101,7 +101,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     exposition,
     acme,
     alerts,
-    keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
+    keepPackage: async () => ({ problem: 'is not managed by a daemon in observe mode' }),
     stopSupervised: async () => undefined,
     async close() {
       await Promise.all([probes, checks, compute, exposition, acme, alerts].map((each) => each.close()))
@@ -113,7 +113,9 @@ function untouchedMachine({ profile, state }: Settings): Machine {
 export function assertTrialFolder(state: string): void {
   const { masterSocket } = supervisedPaths(haproxyFolder(state))
   if (!/^[\w./@+=~-]+$/.test(state)) {
-    throw new SettingsError(`--state ${state}: use letters, digits and . / @ + = ~ - _ only; HAProxy reads the others`)
+    throw new SettingsError(
+      `--state ${state}: use letters, digits and . / @ + = ~ - _ only; other characters have a meaning for HAProxy`,
+    )
   }
   if (masterSocket.length > SOCKET_PATH_MAX) {
     const spare = SOCKET_PATH_MAX - (masterSocket.length - state.length)

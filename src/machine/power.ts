@@ -88,14 +88,14 @@ export class Power implements PowerActor {
   /** Refuses to begin long work while the machine is shutting down. */
   refuseGoingDown(): void {
     if (this.#underWay === undefined) return
-    const message = `The machine is going down already (${this.#underWay})`
+    const message = `The machine is already going down (${this.#underWay})`
     throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '60' } })
   }
 
   /** Resumes what an earlier run of the daemon began. */
   start(): void {
     this.resume().catch((error: unknown) =>
-      this.#parts.log.error('going down was not taken up again', { reason: String(error) }),
+      this.#parts.log.error('the shutdown was not resumed', { reason: String(error) }),
     )
   }
 
@@ -111,7 +111,7 @@ export class Power implements PowerActor {
     const left_ms = deadline_ms - this.#parts.clock.uptime_ms()
     if (!isAlive(machine)) return this.#remember(undefined)
     if (left_ms > -GONE_MS) this.#begin(change, { drain_s: Math.max(0, left_ms / 1000), isForced: true, by, author })
-    else await this.#failed(change, 'the daemon was stopped meanwhile')
+    else await this.#failed(change, 'the daemon was stopped in the meantime')
   }
 
   async request(change: PowerChange, request: PowerRequest): Promise<{ readonly isDryRun: boolean }> {
@@ -120,7 +120,7 @@ export class Power implements PowerActor {
     if (machine.touchesPackages) await departure.refuse(request.isForced)
     this.refuseGoingDown()
     const job = jobs.running('packages')
-    if (job !== undefined && !request.isForced) throw excludedBy(job, 30, 'wait for its end, or send force=true')
+    if (job !== undefined && !request.isForced) throw excludedBy(job, 30, 'wait until it ends, or send force=true')
     this.#begin(change, request)
     return { isDryRun: !machine.touchesPackages }
   }
@@ -175,12 +175,12 @@ export class Power implements PowerActor {
     const { facts, statsSocket } = this.#parts.machine
     const names = this.#frontends
     if (statsSocket === undefined || names.length === 0 || this.#isClosing) return
-    await this.#command('disable', 'take no new connections')
+    await this.#command('disable', 'accept no new connections')
     while (!this.#isClosing) {
       const left = Math.max(await facts.sessions(statsSocket, names), this.#parts.layer7.frontendSessions(names))
       if (left === 0) return
       if (this.#parts.clock.uptime_ms() >= deadline_ms)
-        return this.#parts.log.warn('connections are cut off', { connections: left })
+        return this.#parts.log.warn('open connections are cut off', { connections: left })
       await sleep(LOOK_EVERY_MS, undefined, { ref: false })
     }
   }
@@ -213,11 +213,11 @@ export class Power implements PowerActor {
     this.#parts.log.error('the machine did not go down', { change, reason })
     this.#parts.events.publish('node', { state: `${change} failed`, reason })
     try {
-      await this.#command('enable', 'take connections again')
+      await this.#command('enable', 'accept connections again')
       await this.#remember(undefined)
     } catch (error) {
       // Nothing awaits this, so an error, as on a full disk, would end the daemon.
-      this.#parts.log.error('a change of power could not be undone', { change, reason: reasonOf(error) })
+      this.#parts.log.error('a shutdown or restart could not be undone', { change, reason: reasonOf(error) })
     } finally {
       this.#underWay = undefined
     }

@@ -74,7 +74,7 @@ export class Snapshots implements SnapshotsActor {
     const { snapshot } = await this.#supported()
     if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to restore')
     if (snapshot.state === 'invalid') {
-      const message = 'The snapshot is invalid: it was full, and what it kept is lost. Delete it'
+      const message = 'The snapshot is invalid: it was full, and its contents are lost. Delete it'
       throw new ApiError('NOT_SUPPORTED', message)
     }
     if (snapshot.state === 'merging') throw merging()
@@ -99,7 +99,7 @@ export class Snapshots implements SnapshotsActor {
       throw new ApiError('NAME_NOT_UNIQUE', message)
     }
     if (snapshot !== undefined) {
-      const message = `There is a snapshot of ${snapshot.created} already; delete it first`
+      const message = `There is already a snapshot of ${snapshot.created}; delete it first`
       throw new ApiError('NAME_NOT_UNIQUE', message)
     }
     const size = snapshotSize(volume)
@@ -129,7 +129,7 @@ export class Snapshots implements SnapshotsActor {
       }
     } catch (error) {
       if (!this.#isClosing)
-        this.#parts.log.warn('the merge of the snapshot is not looked at', { reason: String(error) })
+        this.#parts.log.warn('the merge of the snapshot is not monitored', { reason: String(error) })
     }
   }
 
@@ -144,8 +144,8 @@ export class Snapshots implements SnapshotsActor {
   get #create(): JobKind<CreateMemory> {
     const title = 'Snapshot of the root file system'
     const work = async (job: JobHandle) => {
-      job.report({ step: 'make the snapshot' })
-      await this.#execute(await this.createArgv(), 'make the snapshot')
+      job.report({ step: 'create the snapshot' })
+      await this.#execute(await this.createArgv(), 'create the snapshot')
       return this.#result()
     }
     // Either the snapshot was created before the daemon ended, or this is its content after a restore, which includes
@@ -155,7 +155,7 @@ export class Snapshots implements SnapshotsActor {
       if (snapshot?.state === 'merging') return { restored: true }
       if (snapshot !== undefined) return this.#result()
       if (bootId !== this.#parts.clock.bootId) return { restored: true }
-      throw new ApiError('APPLY_PARTIAL', 'The daemon ended before the snapshot was made; start it again')
+      throw new ApiError('APPLY_PARTIAL', 'The daemon ended before the snapshot was created; start it again')
     }
     return { kind: 'snapshot.create', title, group: SNAPSHOT_GROUP, work, resume }
   }
@@ -163,7 +163,7 @@ export class Snapshots implements SnapshotsActor {
   get #restore(): JobKind<RestoreMemory> {
     const work = async (job: JobHandle, { reboot, by }: RestoreMemory) => {
       const { volume, snapshot } = await this.#supported()
-      job.report({ step: 'have the snapshot restored' })
+      job.report({ step: 'schedule the restore of the snapshot' })
       if (snapshot?.state !== 'merging') await this.#execute(mergeArgv(volume), 'restore the snapshot')
       if (reboot) this.#parts.power.begin('reboot', { drain_s: DRAIN_S, isForced: true, by })
       return this.#result({ rebootRequired: !reboot })
@@ -225,6 +225,6 @@ function shown(snapshot: VolumeSnapshot | undefined): SnapshotStatus {
 }
 
 const merging = () =>
-  new ApiError('JOB_IN_PROGRESS', 'The snapshot is being restored; that ends with the next start of the machine', {
+  new ApiError('JOB_IN_PROGRESS', 'The snapshot is being restored, which completes at the next start of the machine', {
     headers: { 'Retry-After': '60' },
   })

@@ -61,7 +61,7 @@ export class Units implements UnitsActor {
   async operate(service: string, verb: Verb, by: string): Promise<{ readonly isDryRun: boolean }> {
     const name = named(service)
     const { engine, listeners } = this.#parts
-    if (!this.#isHere(name)) throw new ApiError('NOT_SUPPORTED', 'This node is in no cluster')
+    if (!this.#isHere(name)) throw new ApiError('NOT_SUPPORTED', 'This node is not in a cluster')
     if (name === 'webui') await listeners.settle()
     else if (name === 'layer7proxy') await engine.enforce(name, verb)
     else if (name === 'healthchecks') return this.#beginChecks(by)
@@ -92,7 +92,7 @@ export class Units implements UnitsActor {
 /** @throws {ApiError} NOT_FOUND, NOT_SUPPORTED. */
 export function packageOf(service: string): string {
   const { package: updated } = SERVICES[named(service)]
-  if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${service} is not updated from here`)
+  if (updated === undefined) throw new ApiError('NOT_SUPPORTED', `${service} cannot be updated through this API`)
   return updated
 }
 

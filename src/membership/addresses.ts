@@ -77,7 +77,8 @@ export class Addresses implements AddressesActor {
     const isTaken = await this.#until(async () => holds(await this.#told(nodeId)))
     // The node that takes it may fail at any moment.
     await Promise.allSettled(others.filter((id) => told.has(id)).map((id) => this.#resumeOn(id, syncGroup)))
-    if (!isTaken) throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
+    if (!isTaken)
+      throw unreachable(nodeId, `did not take over ${floating.ip}: see journalctl -u fulcrum-vrrp on that node`)
   }
 
   async #until(holds: () => Promise<boolean>): Promise<boolean> {
@@ -96,7 +97,7 @@ export class Addresses implements AddressesActor {
     const isReady = (id: string) => told.get(id)?.isReady === true && !this.#isMaintained(id)
     const stuck = held.filter((one) => !this.#able(one).some((id) => id !== this.#parts.nodeId && isReady(id)))
     if (stuck.length === 0) return undefined
-    return `No other node is ready to take ${stuck.map(({ ip }) => ip).join(' and ')} (isReady in GET /cluster)`
+    return `No other node is ready to take over ${stuck.map(({ ip }) => ip).join(' and ')} (isReady in GET /cluster)`
   }
 
   /**
@@ -134,11 +135,11 @@ export class Addresses implements AddressesActor {
   #applied(id: string): SectionRecords['floatingIps'] {
     const { running, membership } = this.#parts
     if (membership.cluster === undefined)
-      throw new ApiError('NOT_FOUND', 'This node is in no cluster: its floating IPs have nowhere to go')
+      throw new ApiError('NOT_FOUND', 'This node is not in a cluster: its floating IPs cannot move')
     const floating = running.get('floatingIps', id)
     if (floating === undefined) throw new ApiError('NOT_FOUND', `No floating IP with id ${id} is applied`)
     if (!floating.enabled)
-      throw new ApiError('NOT_FOUND', `No node has ${floating.ip}: enable it and apply the change first`)
+      throw new ApiError('NOT_FOUND', `No node holds ${floating.ip}: enable it and apply the change first`)
     return floating
   }
 
@@ -154,7 +155,7 @@ export class Addresses implements AddressesActor {
     if (membership.members.get(nodeId) === undefined) refuseNode(`there is no node ${nodeId}; GET /cluster lists them`)
     const group = running.get('ipGroups', groupId)?.name ?? groupId
     if (!able.includes(nodeId))
-      refuseNode(`cannot have ${ip}: it needs an interface and a static IP in the IP group ${group}`)
+      refuseNode(`cannot hold ${ip}: it needs an interface and a static IP in the IP group ${group}`)
     if (this.#isMaintained(nodeId))
       refuseNode(`is in maintenance: end it first (PUT /cluster/nodes/${nodeId}/maintenance)`)
   }
@@ -169,7 +170,7 @@ export class Addresses implements AddressesActor {
     try {
       await askNode(membership, { nodeId, path: YIELD, body: { syncGroup }, timeout_ms: PATIENCE_MS })
     } catch {
-      throw unreachable(nodeId, 'has the address and does not answer')
+      throw unreachable(nodeId, 'holds the address but does not answer')
     }
   }
 

@@ -124,17 +124,14 @@ export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, ...pla
   const namesake = others.find((voter) => voter.name.toLowerCase() === name.toLowerCase())
   if (namesake !== undefined) throw nameTaken(namesake)
   const neighbour = others.find((voter) => isSamePlace(voter, place))
-  if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
+  if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} has this address`)
 }
 
 export const nameTaken = ({ id, name }: Pick<Newcomer, 'id' | 'name'>): ApiError =>
-  new ApiError('NAME_NOT_UNIQUE', `Another node of the cluster is called ${name} (${id}): give another name`)
+  new ApiError('NAME_NOT_UNIQUE', `Another node of the cluster has the name ${name} (${id}): choose another name`)
 
 export const changing = (): ApiError =>
-  new ApiError(
-    'JOB_IN_PROGRESS',
-    'The cluster changes its certificates or its version just now; join again in a minute',
-  )
+  new ApiError('JOB_IN_PROGRESS', 'The cluster is changing its certificates or its version; join again in a minute')
 
 /**
  * Retries, because etcd refuses a second newcomer until the first has caught up, and any for some seconds after that.
@@ -144,6 +141,6 @@ export async function inTime<T>(waiting: Waiting, work: () => Promise<T>): Promi
     return await patiently(waiting, work)
   } catch (error) {
     if (!(error instanceof EtcdError)) throw error
-    throw new ApiError('NO_QUORUM', `etcd does not take the node in yet: ${error.message}`)
+    throw new ApiError('NO_QUORUM', `etcd does not accept the node yet: ${error.message}`)
   }
 }

@@ -32,7 +32,7 @@ export async function replaceAging(parts: AgingParts): Promise<void> {
   if (isRemoving || !isEldest()) return
   await changeKeys(parts, newest.keyId)
   const end = new Date(end_ms).toISOString()
-  log.info('the authorities of the cluster near their end, and new ones were made', { end })
+  log.info('the authorities of the cluster expire soon, so new ones were created', { end })
 }
 
 /** The end of the one that expires first. */

@@ -37,7 +37,7 @@ export async function askAll<T>(
   const ask = async (nodeId: string): Promise<readonly [string, T]> => {
     try {
       const answer = await askNode(membership, { nodeId, path, body, timeout_ms: PATIENCE_MS })
-      return [nodeId, isAnswer(answer) ? answer : lost('Its answer is unknown to this version of Fulcrum')]
+      return [nodeId, isAnswer(answer) ? answer : lost('This version of Fulcrum cannot read its answer')]
     } catch (error) {
       return [nodeId, lost(whyOf(error))]
     }

@@ -38,7 +38,7 @@ export async function askOthers(
         ...done.map((id) => ({ nodeId: id, ok: true })),
         { nodeId, ok: false, step: 'ask the node', output: why },
       ]
-      throw new ApiError('APPLY_PARTIAL', `The node ${name} did not do it: ${why}`, { data: { nodes: states } })
+      throw new ApiError('APPLY_PARTIAL', `The node ${name} refused: ${why}`, { data: { nodes: states } })
     }
     done.push(nodeId)
   }

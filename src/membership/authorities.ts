@@ -102,7 +102,7 @@ export async function authoritiesIn(
     const name = authorityName(role, keyId)
     const { kvs } = await etcd.range({ key: name })
     const sealed = kvs[0]?.value
-    if (sealed === undefined) throw new Error(`the cluster has no ${role} authority of the key ${keyId}`)
+    if (sealed === undefined) throw new Error(`the cluster has no ${role} authority with the key ${keyId}`)
     // Sound: only nodes can seal.
     return await Authority.from(JSON.parse(keys.open(name, sealed).toString()) as ReturnType<Authority['stored']>)
   }

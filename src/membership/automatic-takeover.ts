@@ -36,13 +36,13 @@ export class AutomaticTakeover {
     if (clock.monotonic_ms() - this.#goneSince_ms < pair.takeoverAfter_s * 1_000) return
     const why = await cutOff()
     if (why !== undefined) {
-      log.warn('this node does not take over by itself', { why })
+      log.warn('this node does not take over automatically', { why })
       return
     }
     this.#goneSince_ms = undefined
     await takeovers.takeOver({
       by: 'fulcrum',
-      reason: `${partner.name} was gone for ${pair.takeoverAfter_s} s, and this node is preferred`,
+      reason: `${partner.name} was unreachable for ${pair.takeoverAfter_s} s, and this node is preferred`,
     })
   }
 

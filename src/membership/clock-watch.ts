@@ -54,7 +54,7 @@ export class ClockWatch {
     if (!wasApart && atLeast_ms > APART_MS) {
       this.#apart.add(nodeId)
       const way = ahead_ms > 0 ? 'ahead of' : 'behind'
-      const reason = `Its clock is ${Math.round(Math.abs(ahead_ms) / 1000)} s ${way} that of this node; look at NTP on both`
+      const reason = `Its clock is ${Math.round(Math.abs(ahead_ms) / 1000)} s ${way} that of this node; check NTP on both`
       tell({ state: 'clock apart', nodeId, name, reason })
     } else if (wasApart && atMost_ms <= APART_MS) {
       this.#apart.delete(nodeId)

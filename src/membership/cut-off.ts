@@ -34,7 +34,7 @@ export async function cutOff(parts: CutOffParts, host: string): Promise<string |
 async function cutOffAnywhere(parts: CutOffParts, host: string): Promise<string | undefined> {
   const all = (await parts.facts.interfaces()).flatMap(({ addresses }) => addresses.map(({ ip }) => canonicalIp(ip)))
   const outside = all.filter((ip) => !isLoopback(ip) && !isLinkLocal(ip))
-  if (outside.length === 0) return `${host} is not known here as an address at which others reach it`
+  if (outside.length === 0) return `${host} is not a known address of this node for others`
   for (const ip of outside) {
     const why = await cutOffAt(parts, ip)
     if (why !== undefined) return why
@@ -49,7 +49,7 @@ const isLoopback = (ip: string) => ip.startsWith('127.') || ip === '::1'
 async function cutOffAt({ facts, running }: CutOffParts, own: string): Promise<string | undefined> {
   const isOwn = ({ ip }: { readonly ip: string }) => canonicalIp(ip) === own
   const found = (await facts.interfaces()).find(({ addresses }) => addresses.some(isOwn))
-  if (found === undefined) return `${own} is no address of this node at the moment`
+  if (found === undefined) return `${own} is not an address of this node at the moment`
   if (found.state === 'down') return `${found.name} has no carrier`
   const gateway = gatewayBeside(running, own)
   if (gateway === undefined) return undefined

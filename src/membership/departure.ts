@@ -13,7 +13,7 @@ export interface DepartureParts {
   readonly addresses: Pick<Addresses, 'whyStuck' | 'leave'>
 }
 
-const WAY_ON = 'force=true goes on all the same'
+const WAY_ON = 'send force=true to proceed anyway'
 
 /**
  * Prepares the departure of a node whose machine goes down, or whose programs are replaced, so that the others continue
@@ -47,14 +47,15 @@ export class Departure {
     await maintenance.begin(reason, isForced)
     const left = await addresses.leave()
     if (left.length > 0 && !isForced)
-      throw new ApiError('IN_USE', `No other node has taken ${left.join(' and ')}; ${WAY_ON}`)
+      throw new ApiError('IN_USE', `No other node has taken over ${left.join(' and ')}; ${WAY_ON}`)
   }
 
   #whyNotNow(): string | undefined {
     const { nodeId, cluster, members } = this.#parts
     const others = members.all().filter(({ id }) => id !== nodeId)
     const maintained = others.find(({ maintenance }) => maintenance !== undefined)
-    if (maintained !== undefined) return `The node ${maintained.name} is in maintenance, and it is one at a time`
+    if (maintained !== undefined)
+      return `The node ${maintained.name} is in maintenance, and only one node at a time may be`
     const [joined, voters] = [cluster(), members.voters()]
     // If nothing can be changed now, nothing is lost; of two nodes, the remaining one votes alone.
     if (joined?.hasQuorum !== true || voters.length < 3) return undefined
@@ -62,6 +63,6 @@ export class Departure {
     const reached = otherVoters.filter(({ id }) => joined.isReachable(id))
     if (reached.length > voters.length / 2) return undefined
     const away = otherVoters.filter((other) => !reached.includes(other)).map(({ name }) => name)
-    return `Without this node nothing could be changed, as ${away.join(' and ')} does not answer`
+    return `Without this node no changes would be possible, because ${away.join(' and ')} does not answer`
   }
 }

@@ -28,7 +28,7 @@ export async function assertGround({ says, listen }: EtcdGround, place: NodeAddr
   const said = await says()
   const problem = said === undefined ? NOT_THERE : versionProblem(said)
   if (problem !== undefined) throw new ApiError('NOT_SUPPORTED', `This node has no etcd for a cluster: ${problem}`)
-  await assertFree(listen, 'where nodes ask each other', 'start this daemon with another --peer')
+  await assertFree(listen, 'for the peer API', 'start this daemon with another --peer')
   await assertEtcdPorts(place)
 }
 
@@ -39,9 +39,9 @@ export async function assertEtcdPorts(place: NodeAddress, before?: NodeAddress):
   for (const [port, whose] of [
     [place.port + 1, 'for clients of etcd'],
     [place.port + 2, 'for its members'],
-    [haproxyPort(place), 'where HAProxies share stick tables'],
+    [haproxyPort(place), 'for stick tables shared between HAProxies'],
   ] as const)
-    await assertFree({ host, port }, whose, 'give another address')
+    await assertFree({ host, port }, whose, 'choose another address')
 }
 
 const NOT_THERE = 'it is not installed; install the package etcd-server of Debian 13 (trixie) or later'
@@ -62,8 +62,8 @@ async function assertFree(at: NodeAddress, whose: string, way: string): Promise<
 }
 
 function notFree(at: NodeAddress, { whose, way }: Readonly<Record<'whose' | 'way', string>>, why: string): ApiError {
-  const [code, what] = REASONS[why] ?? ['PORT_REFUSED', `cannot be listened at (${why})`]
-  const next = code === 'PORT_TAKEN' ? `end what listens there, or ${way}` : way
+  const [code, what] = REASONS[why] ?? ['PORT_REFUSED', `cannot be used for listening (${why})`]
+  const next = code === 'PORT_TAKEN' ? `stop the program that listens there, or ${way}` : way
   const message = `${addressText(at)} ${what}; it is needed ${whose}; ${next}`
   return new ApiError('INVALID_BODY', `This node cannot be in a cluster at this address: ${message}`, {
     errors: [{ field: 'address', code, message }],
@@ -72,8 +72,8 @@ function notFree(at: NodeAddress, { whose, way }: Readonly<Record<'whose' | 'way
 
 const REASONS: Readonly<Record<string, readonly [code: string, what: string]>> = {
   EADDRINUSE: ['PORT_TAKEN', 'is taken'],
-  EADDRNOTAVAIL: ['ADDRESS_NOT_HERE', 'is no address of this node'],
-  ENOTFOUND: ['ADDRESS_NOT_HERE', 'is a name that is not known'],
+  EADDRNOTAVAIL: ['ADDRESS_NOT_HERE', 'is not an address of this node'],
+  ENOTFOUND: ['ADDRESS_NOT_HERE', 'is an unknown host name'],
 }
 
 /** Resolves when etcd answers requests. */
@@ -86,7 +86,7 @@ export async function answers(etcd: Pick<EtcdClient, 'range'>): Promise<void> {
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       if (performance.now() > until_ms) {
-        throw new ApiError('NOT_SUPPORTED', `etcd was started and does not answer: ${error.message}`)
+        throw new ApiError('NOT_SUPPORTED', `etcd was started but does not answer: ${error.message}`)
       }
     }
     await sleep(AGAIN_MS)

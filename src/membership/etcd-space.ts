@@ -53,7 +53,7 @@ export class EtcdSpace {
    */
   async #makeRoom({ revision }: MemberStatus): Promise<void> {
     const { etcd, log } = this.#parts
-    log.warn('etcd has no space left; old revisions are dropped, and its databases rewritten')
+    log.warn('etcd has no space left; old revisions are dropped, and its databases are defragmented')
     await etcd.compact(revision, { isPhysical: true }).catch((error: unknown) => {
       if (!(error instanceof EtcdError && error.kind === 'compacted')) throw error
     })
@@ -71,10 +71,10 @@ export class EtcdSpace {
         if (!isWanted(before)) continue
         await etcd.maintenance.defragment({ at })
         const { dbSize: left } = await etcd.maintenance.status({ at })
-        log.info('the database of a member of etcd was rewritten', { at, bytesBefore: before.dbSize, bytes: left })
+        log.info('the database of an etcd member was defragmented', { at, bytesBefore: before.dbSize, bytes: left })
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error
-        log.warn('the database of a member of etcd could not be rewritten', { at, why: error.message })
+        log.warn('the database of an etcd member could not be defragmented', { at, why: error.message })
       }
     }
   }

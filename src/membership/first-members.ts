@@ -11,7 +11,10 @@ type Store = Pick<ConfigStore, 'getMeta' | 'staged'>
 /** Refuses a pending identity: the others would know the node by an id that it gives up with the next apply. */
 export function refusePendingIdentity(store: Store): void {
   if (!store.staged().some(({ section }) => section === 'nodeIdentities')) return
-  throw new ApiError('IN_USE', 'A whole backup is staged, which says who this node is: apply or discard it first')
+  throw new ApiError(
+    'IN_USE',
+    'A full backup is staged, which changes the identity of this node: apply or discard it first',
+  )
 }
 
 /**

@@ -111,7 +111,7 @@ export class FirstStart {
     await service.stop()
     await wait(SAID_MS)
     if (isUnnamed(await etcd.members.list(), own)) {
-      log.warn('the member of etcd of this node does not come up, and is replaced')
+      log.warn('the etcd member of this node does not start, and is replaced')
       return true
     }
     await service.start()

@@ -93,7 +93,7 @@ export async function certifyWitness(
 
 function pairWith(pairs: readonly OpenedPair[], number: number): OpenedPair {
   const found = pairs.find((pair) => pair.number === number)
-  if (found === undefined) throw new Error(`the authorities ${number} count no more`)
+  if (found === undefined) throw new Error(`the authorities ${number} are no longer valid`)
   return found
 }
 

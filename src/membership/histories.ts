@@ -92,8 +92,8 @@ export class Histories {
   /** Neither history grows until a person has chosen; people can log in. */
   admit(entry: Entry): void {
     if (!isConfiguration(entry)) return
-    if (this.givesWay) throw refused('it takes over what other nodes have')
-    if (this.parted !== undefined) throw refused('both nodes have taken over; PUT /cluster/resolve says which stays')
+    if (this.givesWay) throw refused('it is taking over the history of other nodes')
+    if (this.parted !== undefined) throw refused('both nodes have taken over; choose one with PUT /cluster/resolve')
   }
 
   /**
@@ -138,12 +138,12 @@ export class Histories {
       throw new ApiError('NOT_FOUND', 'This cluster has one history, so there is none to choose')
     if (keep === other.id) return await this.#giveWayTo(other, parted.since)
     if (keep !== own.nodeId) {
-      const message = `keep has to be ${own.nodeId}, which is this node, or ${parted.nodeId}`
+      const message = `keep must be ${own.nodeId}, which is this node, or ${parted.nodeId}`
       throw new ApiError('INVALID_BODY', message, { errors: [{ field: 'keep', code: 'UNKNOWN_NODE', message }] })
     }
     const told = await this.#ask(other, { giveWay: true })
     if (told?.givesWay === true) this.#parted = undefined
-    else throw silent(other, 'whether it gives way is told by GET /cluster there; where it is lost, remove it')
+    else throw silent(other, 'GET /cluster on that node shows whether it gives way; if it is lost, remove it')
   }
 
   /**
@@ -153,9 +153,10 @@ export class Histories {
   #giveWayTo(other: Member, since: number): Promise<void> {
     const assertStays = async () => {
       const told = await this.#ask(other)
-      if (told === undefined) throw silent(other, 'nobody knows whether it goes on; where it is lost, remove it')
+      if (told === undefined) throw silent(other, 'it is unknown whether it continues; if it is lost, remove it')
       const isParted = standingTo(this.#parts.members.takeovers(), told.takeovers).is === 'parted'
-      if (told.givesWay || !isParted) throw new ApiError('IN_USE', `${other.name} gives way itself; this node goes on`)
+      if (told.givesWay || !isParted)
+        throw new ApiError('IN_USE', `${other.name} gives way itself; this node continues`)
     }
     this.#givingWay ??= assertStays().then(
       () => this.#giveWayOnce(since, 'an operator has chosen the other one', false),
@@ -182,7 +183,7 @@ export class Histories {
     if (epoch <= (files.read()?.epoch ?? epoch)) return true
     // Entries of the other history that were folded here are not only here.
     const since = told.takeovers[mine.length]?.since ?? Number.POSITIVE_INFINITY
-    await this.#giveWay(since, `${other.name} has gone on without this node`)
+    await this.#giveWay(since, `${other.name} has continued without this node`)
     return false
   }
 
@@ -199,7 +200,7 @@ export class Histories {
     }
     const keeper = here === there ? keeperOf(members, own.nodeId, other.id) : here > there ? own.nodeId : other.id
     if (keeper === own.nodeId) return
-    await this.#giveWay(since, 'both nodes have taken over, and nobody has changed anything here', true)
+    await this.#giveWay(since, 'both nodes have taken over, and nothing was changed on this one', true)
   }
 
   #giveWay(since: number, why: string, onlyUnchanged = false): Promise<void> {
@@ -221,7 +222,7 @@ export class Histories {
       const file = await this.#keep(since, behind)
       // The vote belongs to the history that is left.
       await files.change({ isReturning: true, vote: undefined })
-      log.warn('this node takes over what other nodes have', { why, ...(file === undefined ? {} : { file }) })
+      log.warn('this node takes over the history of other nodes', { why, ...(file === undefined ? {} : { file }) })
       beginAnew()
     } catch (error) {
       this.#givingWay = undefined

@@ -252,7 +252,7 @@ export class JoinedCluster {
     const { removal, own } = this
     if (removal === undefined) return undefined
     const way = removal.isLeaving
-      ? 'it becomes a single node by itself'
+      ? 'it becomes a single node automatically'
       : `DELETE /cluster/nodes/${own.nodeId} makes it a single node, which can join again with a new token`
     return `it was removed from the cluster ${own.name} at ${removal.removedAt}; ${way}`
   }

@@ -71,7 +71,7 @@ export function readAddress(text: string, port: number): NodeAddress {
 
 function wrongAddress(): ApiError {
   const message =
-    'address is HOST or HOST:PORT, with [HOST] for IPv6; the port is at most 65532, as the three above it are used too'
+    'address must be HOST or HOST:PORT, with [HOST] for IPv6, and a port below 65534, because etcd needs two more'
   return new ApiError('INVALID_BODY', 'The address of this node cannot be used', {
     errors: [problemIn('address', message)],
   })
@@ -82,7 +82,7 @@ export function replaced(as: string, removed: Seen['removed'] = []): Seen['nodes
   const found = removed.find(({ id }) => id === as)
   if (found !== undefined) return found
   const known = removed.map(({ id, name }) => `${id} (${name})`).join(', ')
-  const message = `no node with this id was removed from the cluster; ${known === '' ? 'none was' : `there is ${known}`}`
+  const message = `no node with this id was removed from the cluster; ${known === '' ? 'none was' : `removed were ${known}`}`
   throw new ApiError('INVALID_BODY', `as: ${message}`, { errors: [{ field: 'as', code: 'NOT_REMOVED', message }] })
 }
 

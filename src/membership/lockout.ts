@@ -81,7 +81,7 @@ export class Lockout {
     if (!isDone) return false
     await files.keepTrust({ ...here, isInForce: true })
     const { serials, authorities } = here
-    log.info('etcd goes by other certificates here', { revoked: serials.length, authorities: authorities.join() })
+    log.info('etcd uses other certificates on this node', { revoked: serials.length, authorities: authorities.join() })
     return true
   }
 

@@ -51,7 +51,7 @@ export class Maintenance implements MaintenanceActor {
 
   async set(nodeId: string, { enabled, reason }: MaintenanceChange, by: string): Promise<void> {
     if (this.#parts.cluster() === undefined)
-      throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
+      throw new ApiError('NOT_FOUND', 'This node is not in a cluster; create one first')
     const since = new Date(this.#parts.clock.now_ms()).toISOString()
     await this.#change(nodeId, enabled ? { since, by, ...(reason === undefined ? {} : { reason }) } : undefined)
   }
@@ -72,10 +72,10 @@ export class Maintenance implements MaintenanceActor {
         if ((await this.#giveLeadershipAway(joined, true)) && joined.succession.aside.isDone) return
         await wait(SETTLE_EVERY_MS)
       }
-      log.warn('this node goes away with its vote, or as the leader')
+      log.warn('this node goes down while it still votes, or is the leader')
     } catch (error) {
       if (error instanceof ApiError && error.code === 'IN_USE') throw error
-      log.warn('the cluster is not told of the maintenance', { reason: String(error) })
+      log.warn('the cluster could not be informed of the maintenance', { reason: String(error) })
     }
   }
 
@@ -91,7 +91,7 @@ export class Maintenance implements MaintenanceActor {
       return other === undefined || isForced ? { ...member, maintenance } : undefined
     })
     if (other !== undefined && !isForced)
-      throw new ApiError('IN_USE', `The node ${other.name} is in maintenance, and it is one at a time`)
+      throw new ApiError('IN_USE', `The node ${other.name} is in maintenance, and only one node at a time may be`)
   }
 
   /** Gives leadership away, and begins and ends the daemon's own maintenance. */
@@ -125,7 +125,7 @@ export class Maintenance implements MaintenanceActor {
     const next = free ?? (goesAway ? voters[0] : undefined)
     if (next === undefined) return true
     await etcd.maintenance.moveLeader(next.id)
-    this.#parts.log.info('another member of etcd leads, as this node is in maintenance', { nodeId: next.name })
+    this.#parts.log.info('another etcd member leads, because this node is in maintenance', { nodeId: next.name })
     return false
   }
 

@@ -127,7 +127,7 @@ export class Membership implements ClusterActor {
 
   /** Rejects with `PeerError`. */
   async forward(request: ForwardedRequest): Promise<ForwardedAnswer> {
-    if (this.#cluster === undefined) throw new PeerError('refused', 'This node is in no cluster')
+    if (this.#cluster === undefined) throw new PeerError('refused', 'This node is not in a cluster')
     return await this.#cluster.peers.forward(request)
   }
 
@@ -299,7 +299,7 @@ export class Membership implements ClusterActor {
   }
 
   #inCluster(): JoinedCluster {
-    if (this.#cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
+    if (this.#cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is not in a cluster; create one first')
     return this.#cluster
   }
 
@@ -309,7 +309,7 @@ export class Membership implements ClusterActor {
       if (cluster.removal === undefined) await cluster.removals.leave()
     } catch (error) {
       if (!isForced || !(error instanceof ApiError)) throw error
-      this.#parts.log.warn('this node leaves its cluster without telling it', { why: error.message })
+      this.#parts.log.warn('this node leaves its cluster without informing it', { why: error.message })
     }
     await this.#becomeSingle(cluster.own, cluster)
   }
@@ -364,7 +364,7 @@ export class Membership implements ClusterActor {
     // Aborted at the end: the timer must not keep a daemon alive that finds out during its start that it was removed.
     const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
     if ((await Promise.race([log.caughtUp, isLate])) === 'late') {
-      this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
+      this.#parts.log.warn('too few nodes of the cluster answer; this one continues with its own state')
       // The node returns to another history: the daemon's parts cannot follow a state that is no later revision.
       if (isReturning) void log.caughtUp.then(() => (this.#isOther = true))
     }
@@ -379,12 +379,13 @@ export class Membership implements ClusterActor {
   /** Makes one change of the membership at a time, on a node that is in no cluster. */
   async #alone<T>(work: () => Promise<T>): Promise<T> {
     if (this.#cluster !== undefined)
-      throw new ApiError('IN_USE', `This node is in the cluster ${this.#cluster.own.name}`)
+      throw new ApiError('IN_USE', `This node is already in the cluster ${this.#cluster.own.name}`)
     return await this.#oneAtATime(work)
   }
 
   async #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isChanging) throw new ApiError('JOB_IN_PROGRESS', 'This node forms, joins or leaves a cluster right now')
+    if (this.#isChanging)
+      throw new ApiError('JOB_IN_PROGRESS', 'This node is creating, joining or leaving a cluster right now')
     this.#isChanging = true
     try {
       return await work()

@@ -51,7 +51,7 @@ const isSameName = (some: string, other: string) => some.toLowerCase() === other
 /** @throws {ApiError} IN_USE when another node has this address. */
 function refuseNeighbour(members: Members, id: string, place: NodeAddress): void {
   const neighbour = members.voters().find((other) => other.id !== id && isSamePlace(other, place))
-  if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
+  if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} has this address`)
 }
 
 /**

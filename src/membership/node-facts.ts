@@ -55,7 +55,7 @@ export function createNodeFacts({ nodeId: self, membership, own }: Parts): NodeF
     } catch (error) {
       const name = membership.members.get(nodeId)?.name ?? nodeId
       const why = reasonOf(error)
-      const message = `The node ${name}, whose settings these are, does not tell about its machine (${why}); nothing was changed`
+      const message = `The node ${name}, whose settings these are, did not report the state of its machine (${why}); nothing was changed`
       throw new ApiError('NODE_UNREACHABLE', message, { data: { nodeId, mayBeDone: false } })
     }
   }

@@ -36,7 +36,7 @@ export class Pair implements PairActor {
     if (partnerIn(members, own.nodeId) === undefined)
       throw wrong(
         'NOT_A_PAIR',
-        'a node is preferred in a cluster of two votes; in a larger one the others, or a witness, outvote a node that is gone',
+        'a preferred node is for clusters with two votes; in a larger one, the other nodes or a witness outvote a failed node',
       )
     if (members.get(preferredNode) === undefined) {
       const known = members.all().map(({ id, name }) => `${id} (${name})`)
@@ -59,7 +59,7 @@ export class Pair implements PairActor {
 
   #inCluster(): ClusterOfTwo {
     const cluster = this.#parts.cluster()
-    if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is in no cluster; form one first')
+    if (cluster === undefined) throw new ApiError('NOT_FOUND', 'This node is not in a cluster; create one first')
     return cluster
   }
 }

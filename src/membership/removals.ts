@@ -228,7 +228,7 @@ export class Removals {
     const names = silent.map(({ name }) => name).join(', ')
     throw new ApiError(
       'NO_QUORUM',
-      `Without ${target.name} too few nodes would answer. Nothing was changed; bring ${names} back, or remove that first`,
+      `Without ${target.name} too few nodes would answer. Nothing was changed; bring ${names} back, or remove it first`,
     )
   }
 
@@ -237,10 +237,10 @@ export class Removals {
    */
   #wayWithoutQuorum(id: string): string {
     const { own, members } = this.#parts
-    if (id === own.nodeId) return 'with force this node becomes a single one, although the others cannot be told'
+    if (id === own.nodeId) return 'with force this node becomes a single node, although the others cannot be informed'
     const partner = partnerIn(members, own.nodeId)
     return partner?.id === id
-      ? `where ${partner.name} is off for good, PUT /cluster/takeover goes on with this node, and it can be removed then`
+      ? `if ${partner.name} is off for good, PUT /cluster/takeover continues with this node, and ${partner.name} can then be removed`
       : aloneWithForce(own.nodeId)
   }
 
@@ -265,15 +265,15 @@ const isOf = ({ name, peerUrls }: EtcdMember, member: Place): boolean =>
 function lastVote({ name }: Voter, others: readonly Member[]): ApiError {
   const ways = others.map((other) =>
     other.maintenance === undefined
-      ? `${other.name} has not caught up: wait until it has, or remove that first where it is lost`
-      : `${other.name} gives its vote up while it is in maintenance: end that first`,
+      ? `${other.name} has not caught up: wait until it has, or remove it first if it is lost`
+      : `${other.name} has no vote while it is in maintenance: end the maintenance first`,
   )
-  return new ApiError('IN_USE', `${name} would leave nobody with a vote. ${ways.join('; ')}`)
+  return new ApiError('IN_USE', `Without ${name} no node would have a vote. ${ways.join('; ')}`)
 }
 
 /** The way out when too few of the others will ever return, and no node can take over. */
 export const aloneWithForce = (nodeId: string): string =>
-  `bring one of the others back; where they are lost for good, DELETE /cluster/nodes/${nodeId}?force=true makes this node a single one, with the configuration that it has`
+  `bring one of the others back; if they are lost for good, DELETE /cluster/nodes/${nodeId}?force=true makes this node a single node, with its current configuration`
 
 /** Converts an error of etcd: unfinished work is not lost, but done later. */
 export async function inTime<T>(work: () => Promise<T>): Promise<T> {
@@ -283,7 +283,7 @@ export async function inTime<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof EtcdError)) throw error
     throw new ApiError(
       'NO_QUORUM',
-      `Too few nodes of the cluster answer: ${error.message}. What was begun of it goes on by itself; GET /cluster tells`,
+      `Too few nodes of the cluster answer: ${error.message}. Steps that have started continue automatically; GET /cluster shows the progress`,
     )
   }
 }

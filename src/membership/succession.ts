@@ -86,7 +86,7 @@ export class Succession {
   /** @throws {ApiError} if the entry must not be written now. */
   admit(entry: Entry): void {
     if (levelOf(entry) > this.#parts.members.level)
-      throw new ApiError('NOT_SUPPORTED', 'This waits until all nodes of the cluster are of this version')
+      throw new ApiError('NOT_SUPPORTED', 'This is not possible until all nodes of the cluster have this version')
     this.takeovers.admit(entry)
     this.histories.admit(entry)
   }
@@ -142,7 +142,7 @@ export class Succession {
       throw wrongPartner('NOT_A_PAIR', `only one of two nodes without a witness can take the cluster over; ${way}`)
     }
     if (this.#isFollower) {
-      const message = `The vote of this node was taken out, so ${partner.name} has what was changed since; ${aloneWithForce(own.nodeId)}`
+      const message = `The vote of this node was removed, so only ${partner.name} has the changes since then; ${aloneWithForce(own.nodeId)}`
       throw new ApiError('IN_USE', message)
     }
     if (partner.name !== partnerIsOff) throw wrongPartner('OTHER_NAME', `the other node is called ${partner.name}`)

@@ -52,8 +52,7 @@ export class Takeovers {
 
   /** Only the entry that begins the next history may be written. */
   admit({ op }: Pick<Entry, 'op'>): void {
-    if (this.#isUnderWay && op !== 'takeover')
-      throw refused('it takes the cluster over just now; try again in a moment')
+    if (this.#isUnderWay && op !== 'takeover') throw refused('it is taking over the cluster; try again in a moment')
   }
 
   /**
@@ -66,7 +65,7 @@ export class Takeovers {
     const { members, files, clock, log } = this.#parts
     if (log.halted !== undefined) throw refused(log.halted)
     if (members.level < levelOf({ op: 'takeover' })) {
-      const message = 'A node of this cluster was never seen with a version that knows takeovers, so none can be made'
+      const message = 'A node of this cluster has never run a version with takeovers, so none is possible'
       throw new ApiError('NOT_SUPPORTED', message)
     }
     await this.#refuseThird()
@@ -103,7 +102,7 @@ export class Takeovers {
     const listed = await etcd.members.list(options).catch(() => [])
     const third = listed.find((one) => !one.isLearner && one.name !== own.nodeId && members.get(one.name) === undefined)
     if (third === undefined) return
-    throw new ApiError('IN_USE', `etcd counts a third vote (${third.name}): with it, the other node may go on`)
+    throw new ApiError('IN_USE', `etcd has a third vote (${third.name}): with it, the other node may continue`)
   }
 
   async #force(): Promise<void> {
@@ -138,7 +137,7 @@ export class Takeovers {
       if (members.takeovers().every((known) => known.id !== id))
         await log.takeOver({ ...takingOver, nodeId: own.nodeId })
       await files.change({ takingOver: undefined, epoch })
-      messages.warn('this node has taken the cluster over', { epoch, by, reason })
+      messages.warn('this node has taken over the cluster', { epoch, by, reason })
     }
     this.#isUnderWay = false
   }

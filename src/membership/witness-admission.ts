@@ -57,7 +57,7 @@ export async function admitWitness(
   const { id, name, host, port, version } = applicant
   const before = members.witness
   if (before !== undefined && before.pin !== pin)
-    throw new ApiError('ID_NOT_UNIQUE', 'The cluster knows this witness by another key; remove it first')
+    throw new ApiError('ID_NOT_UNIQUE', 'The cluster knows this witness with another key; remove it first')
   const known = { id, name, host, port, version, pin, serials: [...(before?.serials ?? []), ...serials] }
   const witness: Voter = {
     ...known,
@@ -90,12 +90,15 @@ export function vetWitness(members: Members, applicant: WitnessApplicant): void 
  */
 export function refuseWitness(members: Pick<Members, 'all' | 'level' | 'witness'>, id?: string): void {
   if (members.level < WITNESS_LEVEL)
-    throw new ApiError('NOT_SUPPORTED', 'A witness waits until all nodes of the cluster are of this version')
+    throw new ApiError('NOT_SUPPORTED', 'A witness cannot join until all nodes of the cluster have this version')
   const { witness } = members
   if (witness !== undefined && witness.id !== id)
-    throw new ApiError('LIMIT_REACHED', `The cluster has a witness, ${witness.name}; remove it first (${witness.id})`)
+    throw new ApiError(
+      'LIMIT_REACHED',
+      `The cluster already has a witness, ${witness.name}; remove it first (${witness.id})`,
+    )
   if (members.all().length >= NODES_MIN) return
-  const message = 'a witness is for clusters of two nodes and more: beside a single one it could only do harm'
+  const message = 'a witness is for clusters of two or more nodes: with a single node it could only do harm'
   throw new ApiError('INVALID_BODY', message, { errors: [problemIn('role', message)] })
 }
 

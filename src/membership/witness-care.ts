@@ -134,7 +134,7 @@ export class WitnessCare {
     try {
       return await this.#ask(orders, timeout_ms)
     } catch (error) {
-      this.#parts.log.warn('the witness does not do what it is told', { reason: String(error) })
+      this.#parts.log.warn('the witness does not follow a request', { reason: String(error) })
       return undefined
     }
   }

@@ -11,7 +11,7 @@ export class ObservedHaproxy {
   readonly #refusal: string
 
   constructor(address: SocketAddress) {
-    this.#refusal = `This daemon only observes the HAProxy at ${addressText(address)} and changes nothing of it: change it where it is configured, or start a daemon without --observe to configure a HAProxy with this API`
+    this.#refusal = `This daemon only observes the HAProxy at ${addressText(address)} and cannot change it: change its own configuration, or start a daemon without --observe to configure a HAProxy with this API`
   }
 
   /** Called before a section is edited. */
@@ -41,6 +41,6 @@ export function observedHaproxy(
   )
   if (!isUsed && store.journal() === undefined) return new ObservedHaproxy(observe)
   throw new SettingsError(
-    `--observe: the state folder ${state} holds the configuration of another HAProxy; choose another one with --state`,
+    `--observe: the state folder ${state} contains the configuration of another HAProxy; choose another folder with --state`,
   )
 }

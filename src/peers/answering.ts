@@ -68,7 +68,7 @@ export async function answerStream(
   } catch (error) {
     if (gone.signal.aborted) return
     const { requestId, method, path } = request
-    log.error('a request of a peer was not answered', { from, requestId, method, path, reason: reasonOf(error) })
+    log.error('a request of a peer could not be answered', { from, requestId, method, path, reason: reasonOf(error) })
     stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
 }
@@ -83,7 +83,7 @@ function reasonOf(error: unknown): string {
  * answer.
  */
 const RECEIVING: Omit<Receiving, 'isEmpty'> = {
-  broken: () => new Error('the request did not come to its end'),
+  broken: () => new Error('the request is incomplete'),
   dropped: () => undefined,
   ended: () => undefined,
 }
@@ -130,7 +130,8 @@ async function sendAnswer(stream: ServerHttp2Stream, method: string, answer: Pee
     if (body instanceof Readable) body.destroy()
     return
   }
-  if (!Number.isInteger(status) || status < 200 || status > 599) throw new Error(`${status} is no status of an answer`)
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw new Error(`${status} is not a status of an answer`)
   const head = headOf(answer)
   if (body === undefined || isEmpty(body) || method === 'HEAD' || BODILESS.has(status)) {
     if (body instanceof Readable) body.destroy()

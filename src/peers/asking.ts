@@ -44,7 +44,7 @@ export function ask(
     why ??= new PeerError('aborted', message)
     drop(stream)
   }
-  const abort = () => giveUp('The caller went away')
+  const abort = () => giveUp('The caller closed the connection')
   signal?.addEventListener('abort', abort, { once: true })
   stream.on('error', () => undefined)
   if (hasBody) sendBody(stream, body).catch(({ message }: Error) => giveUp(message))
@@ -94,4 +94,4 @@ function refusalIn({ [REFUSED]: reason }: IncomingHttpHeaders): PeerError | unde
 }
 
 /** The error for a refused stream. RFC 9113, section 8.7: none of the request was processed. */
-const refusedStream = () => new PeerError('busy', 'The node takes no more requests at the moment')
+const refusedStream = () => new PeerError('busy', 'The node accepts no more requests at the moment')

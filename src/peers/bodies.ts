@@ -38,7 +38,7 @@ export async function sendBody(stream: Http2Stream, body: PeerBody): Promise<voi
     }
     finished(source, { writable: false }, (error) => {
       if (error === undefined || error === null) return
-      reject(new SourceError('What was to be sent ended half way', { cause: error }))
+      reject(new SourceError('The body to be sent ended early', { cause: error }))
       stream.removeListener('close', leave)
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     })

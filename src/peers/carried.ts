@@ -76,7 +76,7 @@ export function checkedPath({ method, path, query }: Target): string {
   const target = query === '' ? path : `${path}?${query}`
   if (target.length > TARGET_LENGTH_MAX) throw new CarriedError('The path is too long to be forwarded')
   if (!isPlainPath(path) || !VISIBLE.test(query) || query.includes('#')) {
-    throw new CarriedError('The path is not one that is forwarded')
+    throw new CarriedError('This path is not forwarded')
   }
   return target
 }
@@ -98,7 +98,7 @@ function decodedOnce(path: string): string | undefined {
 
 /** Returns a valid id. @throws {CarriedError} */
 export function checkedRequestId(id: string): string {
-  if (!REQUEST_ID_FORM.test(id)) throw new CarriedError('The id of the request is not one')
+  if (!REQUEST_ID_FORM.test(id)) throw new CarriedError('The id of the request is invalid')
   return id
 }
 

@@ -124,7 +124,7 @@ export class Entrance {
       this.#arriving.delete(key)
       standing(socket)
     } else if (socket.alpnProtocol !== PROTOCOLS[0]) {
-      this.#refuse(socket, 'no protocol of ours')
+      this.#refuse(socket, 'unknown protocol')
     } else if (!socket.authorized) {
       this.#refuse(socket, String(socket.authorizationError))
     } else {
@@ -134,7 +134,7 @@ export class Entrance {
   }
 
   #refuse(socket: TLSSocket, reason: string): void {
-    this.#parts.log.info('a stranger at the port of peers', { address: socket.remoteAddress, reason })
+    this.#parts.log.info('an unknown connection at the peer port', { address: socket.remoteAddress, reason })
     socket.destroy()
   }
 

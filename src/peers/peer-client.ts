@@ -73,7 +73,7 @@ export class PeerClient {
     const head = this.#headOf(request)
     const peer = this.#sessionWith(nodeId)
     const session = await peer.session()
-    if (signal?.aborted === true) throw new PeerError('aborted', 'The caller went away')
+    if (signal?.aborted === true) throw new PeerError('aborted', 'The caller closed the connection')
     if (session.closed || session.destroyed) throw peer.error('unreachable')
     // Above this limit Node would hold requests back as long as others last, which may be for ever.
     if (peer.asked >= (session.remoteSettings.maxConcurrentStreams ?? 0)) throw busy()
@@ -150,4 +150,4 @@ export class PeerClient {
   }
 }
 
-const busy = () => new PeerError('busy', 'Too many requests wait for this node')
+const busy = () => new PeerError('busy', 'Too many requests are waiting for this node')

@@ -24,15 +24,15 @@ export class PeerError extends Error {
   }
 }
 
-export const closed = (): PeerError => new PeerError('closed', 'This node ends')
+export const closed = (): PeerError => new PeerError('closed', 'This node is shutting down')
 
 const REACHING: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refuses connections',
-  ECONNRESET: 'it ended the connection',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name could not be looked up',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
+  ECONNRESET: 'it closed the connection',
+  ENOTFOUND: 'its name is unknown',
+  EAI_AGAIN: 'its name could not be resolved',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
   ETIMEDOUT: 'its machine does not answer',
 }
 const OF_CERTIFICATES = /^(?:ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_(?:CA|PURPOSE)|CRL_)/

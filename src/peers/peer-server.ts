@@ -112,7 +112,7 @@ export class PeerServer {
   #enter(socket: TLSSocket): void {
     const shown = shownBy(socket)
     if (shown === undefined || this.#parts.memberOf(shown.pin, shown.nodeId) !== shown.nodeId) {
-      this.#strangers.warn('no member of the cluster', { address: socket.remoteAddress, nodeId: shown?.nodeId })
+      this.#strangers.warn('not a member of the cluster', { address: socket.remoteAddress, nodeId: shown?.nodeId })
       socket.destroy()
       return
     }
@@ -144,7 +144,7 @@ export class PeerServer {
       caller.silentLooks = socket.bytesRead === caller.heard_bytes ? caller.silentLooks + 1 : 0
       caller.heard_bytes = socket.bytesRead
       if (caller.silentLooks < this.#bounds.silentLooks_max) continue
-      this.#parts.log.info('nothing was heard of a node', { nodeId, address: socket.remoteAddress })
+      this.#parts.log.info('a node has not been heard from', { nodeId, address: socket.remoteAddress })
       session.destroy()
     }
   }

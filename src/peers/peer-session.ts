@@ -121,8 +121,8 @@ export class PeerSession {
     if (kind === 'unreachable') {
       return new PeerError(kind, `The node ${this.#name} cannot be reached${since}: ${this.#why ?? BROKEN}`, facts)
     }
-    const what = this.#why === undefined ? ' broke off its answer' : ` is lost${since}: ${this.#why}`
-    const message = `The node ${this.#name}${what}; whether the request was carried out is not known`
+    const what = this.#why === undefined ? ' aborted its answer' : ` is lost${since}: ${this.#why}`
+    const message = `The node ${this.#name}${what}; it is unknown whether the request was carried out`
     return new PeerError(kind, message, facts)
   }
 
@@ -137,7 +137,7 @@ export class PeerSession {
     const now = this.#parts.peerOf(this.#parts.nodeId)
     if (now !== undefined) this.#name = now.name
     if (this.#open === undefined || isSame(now, this.#open.peer)) return
-    this.#lose(now === undefined ? 'it is no member of the cluster any more' : 'its address or its key changed')
+    this.#lose(now === undefined ? 'it is no longer a member of the cluster' : 'its address or its key changed')
   }
 
   /** Closes the session for good. */
@@ -162,7 +162,7 @@ export class PeerSession {
     const { peerOf, nodeId, clock, patience } = this.#parts
     const peer = peerOf(nodeId)
     if (peer === undefined) {
-      this.#why = 'it is no member of the cluster'
+      this.#why = 'it is not a member of the cluster'
       throw this.error('unreachable')
     }
     this.#name = peer.name
@@ -195,7 +195,7 @@ export class PeerSession {
         checkServerIdentity: (_, { raw }) => {
           const shown = shownIn(raw)
           if (shown?.nodeId === nodeId && shown.pin === peer.pin) return undefined
-          return new PeerError('unreachable', 'what answers there is another node')
+          return new PeerError('unreachable', 'another node answers there')
         },
       })
       const fail = (error: Error) => {
@@ -207,10 +207,10 @@ export class PeerSession {
       const late = `it accepted no connection within ${accept_ms} ms`
       const forget = after(accept_ms, () => fail(new PeerError('unreachable', late)))
       socket.on('error', fail)
-      socket.once('close', () => fail(new PeerError('unreachable', 'it ended the connection')))
+      socket.once('close', () => fail(new PeerError('unreachable', 'it closed the connection')))
       socket.once('secureConnect', () => {
         if (socket.alpnProtocol !== PROTOCOLS[0]) {
-          fail(new PeerError('unreachable', 'what answers there is no node'))
+          fail(new PeerError('unreachable', 'the program that answers there is not a node'))
           return
         }
         const session = connectHttp2('https://peer', { ...HTTP2_OPTIONS, createConnection: () => socket })

@@ -55,7 +55,7 @@ export async function askStanding({ at, nodeId, pin, credentials }: StandingPart
     rejectUnauthorized: false,
   })
   socket.on('error', () => undefined)
-  const forget = after(PATIENCE_MS, () => socket.destroy(new Error('it says nothing')))
+  const forget = after(PATIENCE_MS, () => socket.destroy(new Error('it reports nothing')))
   try {
     await once(socket, 'secureConnect')
     const shown = shownBy(socket)

@@ -49,13 +49,13 @@ const Fields = Type.Object({
  * @throws {WhoError} when the request came from a node already, or does not fit.
  */
 export function encodeWho(who: CarriedWho, self: string): string {
-  if (who.via !== undefined) throw new WhoError('A request that a node has forwarded is not forwarded again')
+  if (who.via !== undefined) throw new WhoError('A request forwarded by a node is not forwarded again')
   const { userId, email, sessionId, endpoints, address } = who
   // Field by field: any other fields of the caller's object stay here.
   const fields = { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via: self }
   const sent = Buffer.from(JSON.stringify(fields)).toString('base64url')
   if (sent.length > WHO_LENGTH_MAX || !validatorOf(Fields).Check(fields)) {
-    throw new WhoError('What identifies the caller is missing, or too long to be carried')
+    throw new WhoError('The identity of the caller is missing, or too long to be forwarded')
   }
   return sent
 }
@@ -68,9 +68,9 @@ export function encodeWho(who: CarriedWho, self: string): string {
 export function decodeWho(sent: string, from: string): CarriedWho {
   const fields = sent.length <= WHO_LENGTH_MAX && BASE64URL.test(sent) ? parsed(sent) : undefined
   if (!validatorOf(Fields).Check(fields))
-    throw new WhoError('What identifies the caller cannot be read, or is incomplete')
+    throw new WhoError('The identity of the caller cannot be read, or is incomplete')
   const { userId, email, sessionId, endpoints, address, via } = fields
-  if (via !== from) throw new WhoError('A request that a node has forwarded is not forwarded again')
+  if (via !== from) throw new WhoError('A request forwarded by a node is not forwarded again')
   return { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via }
 }
 

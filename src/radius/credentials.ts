@@ -21,7 +21,7 @@ const PASSWORD_LENGTH_MAX = 256
 export function credentialProblem(name: string, password: string, protocol: Protocol): string | undefined {
   // Invisible characters would make several names look the same.
   if (name === '' || Buffer.byteLength(name) > VALUE_LENGTH_MAX || /[\p{Cc}\p{Cf}\p{Cs}]|^\p{Z}|\p{Z}$/u.test(name)) {
-    return `The name must have 1 to ${VALUE_LENGTH_MAX} bytes, no blanks around it and no characters that cannot be seen`
+    return `The name must have 1 to ${VALUE_LENGTH_MAX} bytes, without surrounding blanks or invisible characters`
   }
   // Directories behind a server may take an empty password for an anonymous bind, and admit every user.
   if (password === '') return 'The password is empty'

@@ -17,7 +17,7 @@ import {
 const ADMINISTRATIVE = Uint8Array.of(0, 0, 0, 6)
 const VIRTUAL = Uint8Array.of(0, 0, 0, 5)
 const ANSWERS: ReadonlySet<number> = new Set([CODE.accessAccept, CODE.accessReject, CODE.accessChallenge])
-const CHALLENGED = 'The server wants more than a password (Access-Challenge), which is not served'
+const CHALLENGED = 'The server asks for more than a password (Access-Challenge), which is not supported'
 const UNPROVEN = 'The server accepts, but does not prove that it knows the password (MS-CHAP2-Success)'
 
 export interface Question extends Asked {
@@ -46,7 +46,7 @@ function quoted(values: readonly Uint8Array[]): string {
 }
 
 const MICROSOFT_ERRORS: Readonly<Record<string, string>> = {
-  646: ': not at this hour',
+  646: ': not allowed at this time',
   647: ': the account is disabled',
   648: ': the password has expired',
   649: ': the account may not dial in',

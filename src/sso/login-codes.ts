@@ -56,6 +56,6 @@ export class LoginCodes<T> {
     this.#kept.delete(code)
     const counts = found?.provider === provider && found.until_ms > this.#clock.monotonic_ms()
     if (counts && (found.requestId === '' || sameText(found.requestId, requestId))) return found.value
-    throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
+    throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was already used, or is older than a minute')
   }
 }

@@ -64,7 +64,7 @@ export class OidcLogins implements Oidc {
 
   #provider(): OidcProvider {
     const config = this.#parts.running.get('oidcConfigs', SHARED)
-    if (config?.enabled !== true) throw new ApiError('NOT_FOUND', 'OpenID Connect is not set up: PUT /oidc/config')
+    if (config?.enabled !== true) throw new ApiError('NOT_FOUND', 'OpenID Connect is not configured: PUT /oidc/config')
     const { clock, allowsLoopback, within_ms = ANSWER_WITHIN_MS } = this.#parts
     const provider = this.#providers.get(config) ?? new OidcProvider({ config, clock, allowsLoopback, within_ms })
     this.#providers.set(config, provider)
@@ -79,8 +79,8 @@ export class OidcLogins implements Oidc {
       const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${LOGIN_MS / 1000}`
       return { location, cookie }
     } catch (error) {
-      this.#log.error('the OpenID provider cannot be asked', { reason: reasonOf(error) })
-      throw new ApiError('INVALID_CREDENTIALS', 'The identity provider does not answer as it should; the log says why')
+      this.#log.error('the OpenID provider cannot be reached', { reason: reasonOf(error) })
+      throw new ApiError('INVALID_CREDENTIALS', 'The identity provider does not answer correctly; see the log')
     }
   }
 
@@ -91,12 +91,12 @@ export class OidcLogins implements Oidc {
     if (requestId === undefined || !sameText(answer.get('state') ?? '', requestId)) {
       throw new ApiError(
         'INVALID_CREDENTIALS',
-        'This browser has begun no such login, or took too long: GET /oidc/login',
+        'This browser did not start this login, or took too long: GET /oidc/login',
       )
     }
     const who = await this.#turns.run(siteOf(address), () => this.#judged(provider, answer, requestId, address))
     // The ticket is used up only now, so that a login survives a failure of the provider.
-    if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
+    if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was already used')
     const isForPage = this.#tickets.issued(ticket)?.isForPage === true
     return { code: this.#codes.keep(who, provider, isForPage ? requestId : ''), isForPage }
   }
@@ -107,7 +107,7 @@ export class OidcLogins implements Oidc {
     } catch (error) {
       this.#tickets.failed(requestId)
       this.#log.warn('answer of the OpenID provider refused', { address, reason: reasonOf(error) })
-      throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
+      throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; see the log')
     }
   }
 

@@ -168,7 +168,7 @@ function emailIn(claims: OAuth.IDToken, { clientId, emailClaim }: OidcConfig, no
   if (claims.iat > now_s + SKEW_S) throw new Error('iat is in the future')
   if (claims.iat < now_s - TOKEN_AGE_S) throw new Error('iat is too long ago')
   const email = claims[emailClaim]
-  if (typeof email !== 'string' || email === '') throw new Error(`the claim ${emailClaim} holds no text`)
+  if (typeof email !== 'string' || email === '') throw new Error(`the claim ${emailClaim} is not a string`)
   if (isUnverified(claims['email_verified'])) throw new Error('email_verified is false')
   return email
 }

@@ -38,7 +38,7 @@ export function doorTo(rules: DoorRules): (url: string, asked: ProviderAsked) =>
 }
 
 async function ask(url: URL, { method, headers, body }: ProviderAsked, rules: DoorRules, signal: AbortSignal) {
-  if (url.protocol !== 'https:') throw new Error(`${url.host} is to be asked without https`)
+  if (url.protocol !== 'https:') throw new Error(`${url.host} must be contacted by https`)
   const { lookup } = await outwardPlace(url.hostname, {
     allowsLoopback: rules.allowsLoopback,
     allowed: [],

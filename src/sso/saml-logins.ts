@@ -61,7 +61,7 @@ export class SamlLogins implements Sso {
   #config(): SamlConfig {
     const config = this.#parts.running.get('samlConfigs', SHARED)
     if (config?.enabled === true) return config
-    throw new ApiError('NOT_FOUND', 'Single sign-on is not set up: PUT /saml/config')
+    throw new ApiError('NOT_FOUND', 'Single sign-on is not configured: PUT /saml/config')
   }
 
   begin(isForPage: boolean): { readonly location: string; readonly cookie: string } {
@@ -89,7 +89,7 @@ export class SamlLogins implements Sso {
     const ticket = cookieValue(cookies, COOKIE)
     const requestId = this.#tickets.requestOf(ticket)
     if (requestId === undefined) {
-      throw new ApiError('INVALID_CREDENTIALS', 'This browser has begun no login, or took too long: GET /saml/login')
+      throw new ApiError('INVALID_CREDENTIALS', 'This browser did not start a login, or took too long: GET /saml/login')
     }
     const verdict = await this.#turns.run(siteOf(address), () =>
       this.#parts.compute.run('judgeSaml', { parties, requestId, response }),
@@ -100,10 +100,10 @@ export class SamlLogins implements Sso {
         address,
         reason: verdict.problem.slice(0, 200),
       })
-      throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
+      throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; see the log')
     }
     // The ticket is used up only now: a post by anybody must not end a login under way.
-    if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
+    if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was already used')
     const isForPage = this.#tickets.issued(ticket)?.isForPage === true
     return { code: this.#codes.keep(verdict.email, config, isForPage ? requestId : ''), isForPage }
   }

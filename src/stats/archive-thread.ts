@@ -112,7 +112,7 @@ export class ArchiveThreadKeeper {
   }
 
   #fellSilent(since_ms: number): void {
-    const reason = 'the statistics thread is held up, perhaps by its disk'
+    const reason = 'the statistics thread is blocked, perhaps by its disk'
     this.#log.warn(reason)
     for (const side of this.#all) side.interrupt(reason, since_ms)
   }
@@ -120,7 +120,7 @@ export class ArchiveThreadKeeper {
   #exited(): void {
     if (this.#stopping) return
     const [reason, pause_ms] = [this.#failure, this.#pauses.next_ms()]
-    this.#log.error('the archive thread ended; starting it again', { reason, pause_ms })
+    this.#log.error('the archive thread ended and is being restarted', { reason, pause_ms })
     this.#open.reject(new Error(`the archive could not be opened: ${reason}`))
     const text = `the statistics thread failed: ${reason}`
     for (const side of this.#all) side.lose(text, this.#clock.now_ms())
@@ -141,7 +141,7 @@ export class ArchiveThreadKeeper {
     const request = ++this.#request
     return new Promise((resolve) => {
       if (this.#post({ type, request })) this.#requests.set(request, resolve)
-      else resolve(['the statistics thread is just being started again'])
+      else resolve(['the statistics thread is being restarted'])
     })
   }
 
@@ -187,7 +187,7 @@ export class ArchiveThreadKeeper {
     })
     if (!this.#post({ type: 'stop' })) return
     const timer = setTimeout(() => {
-      this.#log.error('the archive thread did not end in time and is ended by force')
+      this.#log.error('the archive thread did not end in time and is terminated')
       void this.#worker.terminate()
     }, THREAD_STOP_MS)
     await ended

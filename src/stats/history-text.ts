@@ -171,7 +171,9 @@ export class HistoryText {
 function messageOf(message: string, storage: StorageFault | undefined): string {
   if (storage === undefined) return message
   const { reason, since_ms, isStoring } = storage
-  const effect = isStoring ? 'less is kept second by second' : 'nothing is stored, the last five minutes are in memory'
+  const effect = isStoring
+    ? 'fewer seconds are kept in full resolution'
+    : 'nothing is stored, only the last five minutes are in memory'
   return `${message}; since ${new Date(since_ms).toISOString()} ${effect}: ${reason}`
 }
 

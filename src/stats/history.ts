@@ -251,7 +251,7 @@ export class HistoryAnswers {
       const { value: isFinal, done } = steps.next()
       this.#closed()
       if (this.#generation !== generation) return 'the clock was set back'
-      if (isFinal === false) return 'a part of the window was gone before it was read'
+      if (isFinal === false) return 'a part of the window was removed before it was read'
       yield out.view()
       if (done === true) return undefined
     }

@@ -76,7 +76,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
     if (this.#plan.frontends.length === 0) return undefined
     if (this.#up === false) return `The kernel's balancing table cannot be read: ${this.#reason ?? 'unknown reason'}`
     const { isAway } = this.#options.director
-    return isAway ? 'keepalived does not run: nobody checks the real servers of Layer 4' : undefined
+    return isAway ? 'keepalived does not run: the real servers of Layer 4 are not checked' : undefined
   }
 
   protected override take({ figures, plan, up, since_ms, reason }: TickMessage<IpvsTick>): void {

@@ -42,7 +42,7 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     super({ ...options, message: 'Layer 7 history', step_s: 1, tiers: TIERS })
     const { names, clock } = options
     this.#options = options
-    this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been asked yet', storage: undefined }
+    this.#state = { up: false, since_ms: clock.now_ms(), reason: 'it has not been queried yet', storage: undefined }
     this.live = new LiveAnswers(names, this.nonce)
   }
 

@@ -256,7 +256,7 @@ export class LiveAnswers implements FrameSource {
   get problem(): string | undefined {
     const { csv, since_ms, reason } = this.#tick
     if (csv !== undefined) return undefined
-    if (since_ms === 0) return 'HAProxy has not been asked for statistics yet'
+    if (since_ms === 0) return 'HAProxy has not been queried for statistics yet'
     return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
   }
 

@@ -149,7 +149,7 @@ export class WorkerPool<T> implements Pool<T> {
 }
 
 function refused(): Promise<never> {
-  const message = 'Too many others wait for the same; try again in a few seconds'
+  const message = 'Too many requests are waiting for this; try again in a few seconds'
   return Promise.reject(new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '3' } }))
 }
 

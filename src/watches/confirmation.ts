@@ -69,8 +69,8 @@ export class Confirmation {
       if (taken !== undefined) await this.#onTakenBack(taken)
     } catch (error) {
       if (error instanceof WentBackAlone)
-        this.#log.warn('too few nodes answer; this machine went back alone, until the log says what becomes of it')
-      else this.#log.error('it could not be reverted; trying again', { revision, reason: String(error) })
+        this.#log.warn('too few nodes answer; this machine was reverted alone, until the cluster log decides')
+      else this.#log.error('it could not be reverted; this is retried', { revision, reason: String(error) })
     }
   }
 

@@ -47,7 +47,7 @@ export class Readiness {
   /** The last values that could not be written, and until when; other values are tried at once. */
   #refused: { readonly text: string; readonly until_ms: number } | undefined
   #instances: { readonly of: string; readonly all: readonly Instance[] } | undefined
-  #why: string | undefined = 'it has not looked yet'
+  #why: string | undefined = 'it has not been checked yet'
   #turn: Promise<void> = Promise.resolve()
   /** Number of checks in progress or waiting. */
   #looking = 0
@@ -123,7 +123,7 @@ export class Readiness {
     const { running, haproxy, keepalivedRuns, isLeaving, hasReadyOther } = this.#parts
     const servers = serversIn(running)
     if (servers.includes('haproxy') && !haproxy.isThere) return 'its HAProxy does not run'
-    if (servers.includes('keepalived') && !keepalivedRuns()) return 'nobody checks its Layer 4 real servers'
+    if (servers.includes('keepalived') && !keepalivedRuns()) return 'its Layer 4 real servers are not checked'
     // A node in maintenance is better than none.
     return isLeaving() && (await hasReadyOther()) ? 'it is in maintenance' : undefined
   }
@@ -139,7 +139,7 @@ export class Readiness {
     const text = JSON.stringify(values)
     const isRefused = text === this.#refused?.text && this.#parts.clock.monotonic_ms() < this.#refused.until_ms
     if (text === this.#told || isRefused) return
-    const why = 'tell keepalived whether this node may have floating IPs'
+    const why = 'tell keepalived whether this node may hold floating IPs'
     const step = { kind: 'values', folder: STATES_FOLDER, values, ifThere: [], keepsOnly: false } as const
     const result = await this.#parts.executor.execute([{ ...step, why, timeout_ms: TIMEOUT_MS }])
     if (!result.ok) {

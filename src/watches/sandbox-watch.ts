@@ -51,11 +51,11 @@ export class SandboxWatch {
       this.#isPossible = isPossible
       const state = isPossible ? 'health checks run' : 'health checks do not run'
       if (!isPossible)
-        log.warn('there can be no sandbox: health checks that are scripts pass unasked', { reason: output })
+        log.warn('no sandbox is possible: script health checks pass without being run', { reason: output })
       events.publish('node', isPossible ? { state } : { state, reason: output })
     } catch (error) {
       // Other checks are being tried out at this moment; the next look is soon.
-      log.warn('the sandbox of health checks was not tried', { reason: String(error) })
+      log.warn('the sandbox of health checks could not be tested', { reason: String(error) })
     }
   }
 }

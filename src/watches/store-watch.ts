@@ -42,7 +42,7 @@ export class StoreWatch {
     const { stateFolder, failure, end, log } = this.#parts
     const reason = failure()
     if (reason === undefined) return
-    if (!this.#isTold) log.error('a store has failed; the daemon starts anew as soon as the disk works', { reason })
+    if (!this.#isTold) log.error('a store has failed; the daemon restarts as soon as the disk works', { reason })
     this.#isTold = true
     await writeDurably(join(stateFolder, 'probe'))
     end(reason)

@@ -77,7 +77,7 @@ export class Application {
     const own: OwnWitness = { clusterId, name, nodeId: applying.nodeId, nodes, ...peer }
     await files.prepare(applying, certified, trust, service.witnessArgumentsOf(own, members))
     await files.commit(own)
-    log.info('this is the witness of a cluster from now on', { clusterId, name })
+    log.info('this is now the witness of a cluster', { clusterId, name })
     return own
   }
 
@@ -91,7 +91,7 @@ export class Application {
     const told = `${error.code}: ${error.message}`
     if (told === this.#told && !isFinal) return
     this.#told = told
-    const goesOn = isFinal ? 'the token is removed' : 'it is tried again'
-    log.error('the cluster does not let this witness in', { code: error.code, why: error.message, goesOn })
+    const goesOn = isFinal ? 'the token is removed' : 'this is retried'
+    log.error('the cluster does not accept this witness', { code: error.code, why: error.message, goesOn })
   }
 }

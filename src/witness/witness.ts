@@ -96,7 +96,7 @@ export class Witness {
     const { peer, log } = this.#parts
     if (!isSamePlace(own, peer))
       throw new Error(
-        `the nodes know this witness at ${own.host}:${own.port}; start it there, or remove it and let it join again`,
+        `the nodes know this witness at ${own.host}:${own.port}; start it with that address, or remove it and let it join again`,
       )
     await this.#settle(own)
     // Repeated here for a start that follows a crash.
@@ -152,8 +152,8 @@ export class Witness {
     const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
     const hasLeader = follows(status)
     if (this.#token.removeLeft(this.#parts.clock.monotonic_ms(), !hasLeader))
-      this.#parts.log.warn('this witness votes already: the token that was left in its folder is removed')
-    this.#say(hasLeader ? `votes in the cluster ${own.name}` : `reaches too few voters of the cluster ${own.name}`)
+      this.#parts.log.warn('this witness already votes: the token left in its folder is removed')
+    this.#say(hasLeader ? `votes in the cluster ${own.name}` : `can reach too few voters of the cluster ${own.name}`)
     if (status !== undefined && hasLeader) await this.#space.lookAlone(status)
     else if (await this.#isRemoved(own)) await this.#goOut(own)
     else if (fault !== undefined) throw fault
@@ -193,7 +193,7 @@ export class Witness {
 
   async #obey({ nodes, trust, certified, leader, isRequested, isReplaced }: WitnessOrders): Promise<WitnessState> {
     const files = this.#files
-    if (this.#own === undefined) throw new Error('it is the witness of no cluster')
+    if (this.#own === undefined) throw new Error('it is not the witness of a cluster')
     if (nodes !== undefined) {
       this.#own = { ...this.#own, nodes }
       await files.commit(this.#own)
@@ -221,7 +221,7 @@ export class Witness {
     await this.#service.stop()
     await this.#files.cluster.wipeData()
     await this.#service.start()
-    this.#parts.log.warn('the member of etcd of this witness did not come up, and begins anew')
+    this.#parts.log.warn('the etcd member of this witness did not start, and is created anew')
   }
 
   /** Restarts etcd, which reads authorities only at its start; it reads a revocation list at each connection. */
@@ -232,7 +232,10 @@ export class Witness {
     while (clock.monotonic_ms() < until_ms && !follows(await this.#status())) await wait(AGAIN_MS)
     await this.#files.cluster.keepTrust({ ...this.#files.cluster.trust(), isInForce: true })
     const { serials, authorities } = this.#files.cluster.trust()
-    log.info('etcd goes by other certificates here', { revoked: serials.length, authorities: authorities.join() })
+    log.info('etcd uses other certificates on this witness', {
+      revoked: serials.length,
+      authorities: authorities.join(),
+    })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -247,6 +247,6 @@ t.test('combined rights: a job of a deleted user does nothing more', async (test
   test.equal((await call('PUT', '/services/apply')).status, 200)
   const job = async () => (await call('GET', `/jobs/${json.job}`)).json.data
   await until('the end of the job', async () => (await job()).state !== 'running')
-  test.match(await job(), { state: 'failed', problem: { code: 'PERMISSION_DENIED', message: /gone or disabled/ } })
+  test.match(await job(), { state: 'failed', problem: { code: 'PERMISSION_DENIED', message: /deleted or disabled/ } })
   test.equal((await call('GET', `/ipvsDirector/rips/${rip}`)).json.data.state, 'drained')
 })

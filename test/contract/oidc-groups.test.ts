@@ -98,7 +98,7 @@ t.test('a user in no mapped group is refused, or admitted without any right', as
   await put({ groupsClaim: null })
   await apply()
   test.equal((await ask('GET', '/localUsers/me')).status, 401)
-  test.match((await logIn()).json, { code: 'INVALID_CREDENTIALS', message: /no user here with this e-mail/ })
+  test.match((await logIn()).json, { code: 'INVALID_CREDENTIALS', message: /no local user with this e-mail/ })
 })
 
 t.test('a mapping that an apply removes ends its rights at once, and for good', async (test) => {

@@ -420,7 +420,7 @@ t.test(
       status: 422,
       json: { code: 'INVALID_BODY', errors: [{ field: 'confirmWithin', code: 'CONFIRMATION_REQUIRED' }] },
     })
-    test.match(answer.json.message, /192\.0\.2\.9, which you are connected to, would be taken away/)
+    test.match(answer.json.message, /192\.0\.2\.9, which you are connected to, would be removed/)
     test.same(machine.host.journal, [], 'nothing was touched')
     test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })).status, 200)
     await call('PUT', '/services/apply/confirm')

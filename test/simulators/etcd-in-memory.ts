@@ -320,7 +320,7 @@ export class EtcdOfNode implements ClusterEtcd {
     if (fault === 'later') this.#etcd.postpone(execute)
     const isWrite = call.kind !== 'range' && call.kind !== 'watch'
     throw isWrite
-      ? new EtcdError('unknown-outcome', 'it did not answer; whether the write was executed is not known')
+      ? new EtcdError('unknown-outcome', 'it did not answer; it is unknown whether the write was executed')
       : new EtcdError('timeout', 'it did not answer')
   }
 }

@@ -83,7 +83,11 @@ t.test('bad settings are refused with one line that names the option', async (te
     [['--listen', '127.0.0.1:99999'], {}, /--listen/],
     [['--http', '0.0.0.0:80'], {}, /loopback/],
     [['--metrics-listen', 'nowhere'], {}, /--metrics-listen/],
-    [['--listen', '127.0.0.1:9', '--metrics-listen', '127.0.0.1:9'], {}, /must not be the place of --listen or --http/],
+    [
+      ['--listen', '127.0.0.1:9', '--metrics-listen', '127.0.0.1:9'],
+      {},
+      /must not be the address of --listen or --http/,
+    ],
     [['--profile', 'prod'], {}, /--profile prod/],
     [['--profile', 'witness'], {}, /--profile witness needs --peer/],
     [['--profile', 'witness', '--peer', '0.0.0.0:9444'], {}, /--peer 0.0.0.0:9444: must be one address/],

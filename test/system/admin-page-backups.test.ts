@@ -73,9 +73,9 @@ t.test('wrong files are refused with a sentence', { skip: noBrowser }, async (te
   const backup = await savedBackup(page)
   const wrong = [
     ['', 'The file is empty.'],
-    ['no backup', 'is no JSON'],
+    ['no backup', 'is not valid JSON'],
     ['{"a": 1}', 'is not a backup file'],
-    [backup.replace('admin@localhost', 'other@localhost'), 'is damaged or was changed'],
+    [backup.replace('admin@localhost', 'other@localhost'), 'is damaged or was modified'],
   ] as const
   for (const [text, sentence] of wrong) {
     await hand(page, text)

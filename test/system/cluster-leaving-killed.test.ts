@@ -42,7 +42,7 @@ t.test('removals that fail midway', async (t) => {
     t.match(nodes[2], { id: third.daemon.node, isVoter: false })
     const again = await join(third, 'third', second)
     t.match([again.status, again.json.errors?.[0].code], [422, 'ALREADY_MEMBER'])
-    t.match(again.json.message, /remove that one from it first/)
+    t.match(again.json.message, /remove it first/)
     const told = await second.daemon.call('DELETE', `/cluster/nodes/${third.daemon.node}`)
     t.equal(told.status, 200, told.text)
     write(`exec ${programs.etcd} "$@"`)

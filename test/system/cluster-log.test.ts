@@ -165,7 +165,7 @@ t.test('a node that cannot read an entry stops there, and reports why', { skip }
   const newer = { ...envelopeOf('x', 'node-9', '', { op: 'confirm', applyId: 'a' }), v: 2 }
   await write(2, await values.sealed(logName(2), encodeEnvelope(newer), 2, 'x'))
   await until('it stops', () => first.log.halted)
-  test.match(first.log.halted, /entry 2 of the cluster's log cannot be carried out here: it has version 2/)
+  test.match(first.log.halted, /entry 2 of the cluster's log cannot be applied on this node: it has version 2/)
   await test.rejects(stageOn(first, 'b', 1), { code: 'NO_QUORUM' })
   test.equal(valueOf(first, 'a'), 1)
   test.equal(first.log.position, 1)
@@ -184,7 +184,7 @@ t.test('entries written by a stranger, or moved to another place, are not carrie
     ],
   })
   await until('it stops', () => first.log.halted)
-  test.match(first.log.halted, /entry 2 .*was changed, or belongs to another place/)
+  test.match(first.log.halted, /entry 2 .*was modified, or belongs to another place/)
   test.equal((await etcd.range({ key: BASE })).count, 0)
 })
 
@@ -229,7 +229,7 @@ t.test('a store that differs is noticed at the next checkpoint', { skip }, async
   await folding.replace({ ...state, candidate }, 1)
   await writeMany([first], 0, EVERY)
   await until('it is noticed', () => third.log.halted)
-  test.match(third.log.halted, /behind entry 100 this node does not have what node-1 has/)
+  test.match(third.log.halted, /after entry 100 the state of this node differs from that of node-1/)
   test.same([first.log.halted, second.log.halted], [undefined, undefined])
 })
 

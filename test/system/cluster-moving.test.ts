@@ -113,7 +113,7 @@ t.test('a node with another name and another address', async (t) => {
     const found = (await members.list()).filter(({ peerUrls }) => peerUrls.join() === old.peerUrls.join())
     t.match(found, [{ name: daemon.node, isLearner: false }])
     t.notOk([old.id, lost.id].includes(found[0]?.id ?? ''))
-    t.match(daemon.stderr, /does not come up, and is replaced/)
+    t.match(daemon.stderr, /does not start, and is replaced/)
     await daemon.login()
     await addRip(third, 'after it')
     await until(

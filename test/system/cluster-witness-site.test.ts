@@ -41,7 +41,7 @@ t.test('a witness with its own units', { skip: siteObstacle ?? false }, async (t
       t.equal((await machine.run('systemctl', ...words)).exitCode, 0, words.join(' '))
     for (const machine of machines) await systemctl(machine, 'stop', 'fulcrum', 'fulcrum-etcd')
     await systemctl(witness, 'start', 'fulcrum')
-    t.match(await shown('fulcrum', 'StatusText'), /reaches too few voters of the cluster site/)
+    t.match(await shown('fulcrum', 'StatusText'), /can reach too few voters of the cluster site/)
     await systemctl(witness, 'stop', 'fulcrum', 'fulcrum-etcd')
     await systemctl(first, 'start', 'fulcrum')
     await until('its API', async () => (await first.api.request('GET', '/ping')).status === 200)

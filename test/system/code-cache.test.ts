@@ -43,7 +43,7 @@ async function run(
   return { code, stdout, stderr }
 }
 
-const WHOLE = { code: 0, stdout: 'the stores are whole\n', stderr: '' }
+const WHOLE = { code: 0, stdout: 'the stores are intact\n', stderr: '' }
 const USAGE = { code: 2, stdout: '', stderr: 'usage: restore-network.ts STATE-FOLDER\n' }
 
 const filesIn = (folder: string): readonly string[] =>

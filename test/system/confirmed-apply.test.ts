@@ -53,7 +53,7 @@ t.test('a confirmed apply over a real network', { skip: obstacle ?? false }, asy
     const refused = await far.request('PUT', '/services/apply')
     t.equal(refused.status, 422)
     t.match(refused.text, /CONFIRMATION_REQUIRED/)
-    t.match(refused.text, /10\.77\.0\.10, which you are connected to, would be taken away/)
+    t.match(refused.text, /10\.77\.0\.10, which you are connected to, would be removed/)
     t.strictSame(await kernel(), before)
     t.equal((await api.request('POST', '/services/validate')).status, 200)
   })

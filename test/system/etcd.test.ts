@@ -262,7 +262,7 @@ t.test('members come and go', { skip }, async (test) => {
     await until('the learner answers', async () => (await serializable().catch(() => undefined))?.kvs[0])
     return await errorOf(own.put('a', 'b'))
   })
-  test.match(learner, { kind: 'unreachable', message: 'it is a learner, which serves nobody yet' })
+  test.match(learner, { kind: 'unreachable', message: 'it is a learner, which answers no requests yet' })
   await until('it is promoted', async () => {
     const error = await client.members.promote(id).catch((reason: unknown) => reason)
     if (error instanceof Error && /in sync|unhealthy/.test(error.message)) return undefined

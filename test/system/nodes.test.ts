@@ -130,7 +130,7 @@ t.test('three nodes with one command', async (t) => {
 
   await t.test('a first start that is killed midway leaves nothing, and the next one starts from scratch', async () => {
     const cut = start(t)
-    await cut.says('node 1 of 3 has formed the cluster')
+    await cut.says('node 1 of 3 has created the cluster')
     await cut.end('SIGKILL')
     await allGone()
   })

@@ -131,7 +131,10 @@ t.test(
       async () => daemon.stderr,
       (text) => text.includes('its socket does not exist'),
     )
-    test.match(nothing.json, { message: /not (answered|been asked)/, data: { frontends: [], backends: [], reals: [] } })
+    test.match(nothing.json, {
+      message: /not (answered|been queried)/,
+      data: { frontends: [], backends: [], reals: [] },
+    })
     await haproxy.start()
     const all = await upAgain(daemon)
     test.same(names(all.backends), ['shop', 'blog', 'spare'])

@@ -72,7 +72,7 @@ t.test('--check verifies the stores of a stopped daemon, and is refused while on
   const args = ['--state', daemon.state, '--check']
   test.match(await run(args), { code: 1, stderr: /another daemon is using/ })
   await daemon.kill('SIGKILL')
-  test.match(await run(args), { code: 0, stdout: 'the stores are whole\n' })
+  test.match(await run(args), { code: 0, stdout: 'the stores are intact\n' })
 })
 
 t.test('SIGTERM ends with 0 and leaves no HAProxy behind in trial', async (test) => {

@@ -66,7 +66,7 @@ export class SupervisedEtcd implements ManagedProgram {
     const program = await findProgram(this.#settings.program)
     if (program === undefined) return notInstalled(this.#settings.program)
     const text = await readText(`${folder}/${ETCD_FILE}`)
-    if (text === undefined) return { exitCode: 1, output: 'this node is in no cluster' }
+    if (text === undefined) return { exitCode: 1, output: 'this node is not in a cluster' }
     if ((await this.#logSize()) > LOG_BYTES_MAX) await rename(this.#logFile, `${this.#logFile}.1`)
     const options = { folder, logFile: this.#logFile, environment: ETCD_ENVIRONMENT }
     const words = etcdArguments(text)

@@ -179,7 +179,7 @@ export class Participant {
   #asked(applyId: string): NonNullable<Frozen['asked']> & Pick<Frozen, 'changes'> {
     const frozen = this.#parts.store.underWay()
     if (frozen?.applyId === applyId && frozen.asked !== undefined) return { ...frozen.asked, changes: frozen.changes }
-    throw new ApiError('NODE_UNREACHABLE', 'The apply has ended, or is not known on this node yet')
+    throw new ApiError('NODE_UNREACHABLE', 'The apply has ended, or is unknown to this node so far')
   }
 
   #isBehind(): boolean {

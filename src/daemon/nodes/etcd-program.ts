@@ -32,7 +32,7 @@ export async function etcdProgram(named: string, fetch = FETCH): Promise<EtcdPro
 function tried(program: string): Promise<EtcdProgram | string> {
   return new Promise((resolve) => {
     execFile(program, ['--version'], (error, stdout) => {
-      if (error !== null) resolve(`it does not run (${String(error.code)}), so ${versionProblem('') ?? ''}`)
+      if (error !== null) resolve(`it cannot be run (${String(error.code)}), so ${versionProblem('') ?? ''}`)
       else resolve(versionProblem(stdout) ?? { program, version: etcdVersion(stdout) ?? '' })
     })
   })

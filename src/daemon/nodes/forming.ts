@@ -29,7 +29,7 @@ export async function formCluster(
   const api = await apiOf(first, ofAll)
   await begunAnew(first, () => api.post('/cluster', { name: NAME, ...memberOf(first.place) }))
   await api.login(ofAll.email, ofAll.password)
-  tell(`${titleOf(first, nodes)} has formed the cluster`)
+  tell(`${titleOf(first, nodes)} has created the cluster`)
   for (const node of others) {
     const { token } = await api.post<{ readonly token: string }>('/cluster/tokens', {})
     const own = await apiOf(node, loginOf(node))

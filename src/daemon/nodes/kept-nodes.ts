@@ -33,16 +33,16 @@ export function keep(state: string, kept: KeptNodes): Promise<void> {
  */
 export function foundNodes(state: string, places: readonly NodePlace[]): KeptNodes | undefined {
   const kept = readKept(state)
-  const other = 'for another cluster name another folder with --state'
+  const other = 'for another cluster, choose another folder with --state'
   if (kept === undefined && existsSync(join(state, 'node-1')))
-    throw new Error(`${state} has a folder node-1 and no ${FILE}: ${other}`)
+    throw new Error(`${state} has a folder node-1 but no ${FILE}: ${other}`)
   if (kept === undefined || !kept.isComplete) return undefined
   if (kept.nodes !== places.length)
     throw new Error(`the cluster in ${state} has ${kept.nodes} nodes: start it with --nodes ${kept.nodes}; ${other}`)
   if (kept.peer !== peerOf(places)) {
     const [host] = kept.peer.split(':')
     const where = `--listen ${host}:PORT --peer ${kept.peer}`
-    throw new Error(`the nodes in ${state} know each other by other addresses: start them with ${where}; ${other}`)
+    throw new Error(`the nodes in ${state} have other addresses: start them with ${where}; ${other}`)
   }
   return kept
 }

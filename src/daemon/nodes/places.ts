@@ -31,7 +31,9 @@ export function nodePlaces(settings: Settings, nodes: number): readonly NodePlac
   const [, network = '', first = ''] = /^(127\.\d+\.\d+\.)(\d+)$/.exec(listen.host) ?? []
   const last = LAST_OCTET + 1 - nodes
   if (network === '' || Number(first) < 1 || Number(first) > last)
-    refuse(`--listen ${listen.host} must be an address of loopback up to 127.x.x.${last}: the others follow it`)
+    refuse(
+      `--listen ${listen.host} must be a loopback address up to 127.x.x.${last}: the other nodes use the following ones`,
+    )
   assertApart(settings, refuse)
   return Array.from({ length: nodes }, (_, index) => {
     const host = `${network}${Number(first) + index}`
@@ -63,12 +65,12 @@ function assertApart({ listen, http, metrics, peer }: Settings, refuse: Refuse):
     if (other !== undefined && other.host !== listen.host)
       refuse(`${option} ${other.host} must have the address of --listen, ${listen.host}; each node has one of its own`)
   const ports = [listen.port, ...plainPorts({ http, metrics }), ...peerPorts(peer)]
-  if (ports.includes(0)) refuse('the ports must be told: the nodes find each other by them')
+  if (ports.includes(0)) refuse('the ports must be given: the nodes find each other by them')
   if (ports.some((port) => port > LAST_PORT))
-    refuse(`--peer ${peer.port} leaves no three ports above it for etcd and HAProxy`)
+    refuse(`--peer ${peer.port} leaves no room for the next three ports, which etcd and HAProxy need`)
   if (new Set(ports).size < ports.length)
     refuse(
-      `--listen, --http, --metrics-listen, --peer and the three above that need ports of their own: ${ports.join(', ')}`,
+      `--listen, --http, --metrics-listen, --peer and the three ports after --peer must all differ: ${ports.join(', ')}`,
     )
 }
 

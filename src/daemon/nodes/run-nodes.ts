@@ -65,7 +65,8 @@ export async function runNodes(
 async function clear(start: NodeStart): Promise<void> {
   if (!existsSync(start.place.state)) return
   const left = await endPrograms(start)
-  if (left !== undefined) throw new Error(`what an earlier start left in ${start.place.state} was not ended: ${left}`)
+  if (left !== undefined)
+    throw new Error(`a process of an earlier start in ${start.place.state} could not be stopped: ${left}`)
   await rm(start.place.state, { recursive: true, force: true })
 }
 

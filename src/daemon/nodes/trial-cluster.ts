@@ -148,7 +148,8 @@ export class TrialCluster {
     await Promise.all(this.#nodes.map((node) => node.end()))
     for (const { place, start, wasCutOff } of this.#nodes) {
       const left = wasCutOff ? await endPrograms(start) : undefined
-      if (left !== undefined) this.#parts.complain(`node ${place.number} left something that was not ended: ${left}`)
+      if (left !== undefined)
+        this.#parts.complain(`node ${place.number} left a process that could not be stopped: ${left}`)
     }
     if (this.#nodes.length > 0)
       this.#parts.say(`  Ended          ${this.#nodes.length} nodes, with their HAProxys and etcds`)

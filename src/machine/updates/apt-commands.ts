@@ -52,12 +52,12 @@ const apt = (words: readonly string[], why: string, more: Partial<ProgramStep> =
 /** Completes an interrupted or failed installation. This may fail: the next version may contain what is missing. */
 export const REPAIR: readonly ProgramStep[] = [
   program({
-    why: 'configure what was left half installed',
+    why: 'configure half-installed packages',
     argv: [...QUIET, 'dpkg', ...KEEP, '--configure', '-a'],
     timeout_ms: INSTALL_TIMEOUT_MS,
     mayFail: true,
   }),
-  apt(['--fix-broken', 'install'], 'repair what is missing', { mayFail: true, weight: 1 }),
+  apt(['--fix-broken', 'install'], 'repair missing dependencies', { mayFail: true, weight: 1 }),
 ]
 
 const installedTo = (output: string, why: string) =>
@@ -68,7 +68,7 @@ export function refresh(more: Partial<ProgramStep> = {}): ProgramStep {
   const timeouts = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20', '-o', 'Acquire::https::Timeout=20']
   const words = [...timeouts, '-o', 'APT::Update::Error-Mode=any', 'update']
   const common = { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS, retriedFor: 'Could not get lock' }
-  return apt(words, 'ask the repositories', { ...common, ...more })
+  return apt(words, 'contact the repositories', { ...common, ...more })
 }
 
 /** Returns the steps for all pending updates, followed by the uploaded files. */
@@ -85,25 +85,25 @@ export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] 
     remove,
   ]
   return [
-    installedTo(BEFORE, 'list what is installed'),
+    installedTo(BEFORE, 'list the installed packages'),
     ...REPAIR,
     refresh(isOffline),
     // An update must not remove what serves here; another major version may.
     apt(['--no-remove', 'dist-upgrade'], 'install updates', { weight: 80 }),
     ...(files.length === 0 ? [] : uploaded),
     apt(['clean'], 'remove downloaded files', { mayFail: true }),
-    installedTo(AFTER, 'list what is installed now'),
+    installedTo(AFTER, 'list the packages installed now'),
   ]
 }
 
 /** Returns the steps for one package, if it is installed. */
 export function packageSteps(name: string): readonly DetachedStep[] {
   return [
-    installedTo(BEFORE, 'list what is installed'),
+    installedTo(BEFORE, 'list the installed packages'),
     ...REPAIR,
     refresh({ mayFail: true }),
     apt(['--no-remove', 'install', '--only-upgrade', name], `update the package ${name}`, { weight: 80 }),
-    installedTo(AFTER, 'list what is installed now'),
+    installedTo(AFTER, 'list the packages installed now'),
   ]
 }
 
@@ -129,28 +129,25 @@ export function majorSteps({ folder, files, suites, snapshot }: MajorChange): re
     'APT::Update::Error-Mode=any',
   ]
   const aside = [...settings.flatMap((setting) => ['-o', setting]), 'update']
-  const back = [
-    { kind: 'putBack', why: 'put the package sources back', weight: 0 } as const,
-    refresh({ mayFail: true }),
-  ]
+  const back = [{ kind: 'putBack', why: 'restore the package sources', weight: 0 } as const, refresh({ mayFail: true })]
   return [
-    installedTo(BEFORE, 'list what is installed'),
+    installedTo(BEFORE, 'list the installed packages'),
     ...REPAIR,
     program({
-      why: 'see that no package is half installed',
+      why: 'check that no package is half installed',
       argv: ['dpkg', '--audit'],
       isSilent: true,
     }),
     { ...rewrite, why: 'prepare the new package sources', into: TRIAL_SOURCES },
-    apt(aside, 'ask the repositories of the new version', { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS }),
-    program({ why: 'remove what was asked on the side', argv: ['rm', '-rf', '--', `${folder}/lists`] }),
+    apt(aside, 'contact the repositories of the new version', { weight: 10, timeout_ms: REFRESH_TIMEOUT_MS }),
+    program({ why: 'remove the temporary package lists', argv: ['rm', '-rf', '--', `${folder}/lists`] }),
     ...(snapshot === undefined
       ? []
-      : [program({ why: 'make a snapshot of the root file system', argv: snapshot, doneWhen: 'already exists' })]),
+      : [program({ why: 'create a snapshot of the root file system', argv: snapshot, doneWhen: 'already exists' })]),
     { ...rewrite, why: 'change the package sources' },
     refresh({ otherwise: back }),
     apt(['dist-upgrade'], 'install the new version', { weight: 150 }),
     apt(['clean'], 'remove downloaded files', { mayFail: true }),
-    installedTo(AFTER, 'list what is installed now'),
+    installedTo(AFTER, 'list the packages installed now'),
   ]
 }

@@ -70,7 +70,7 @@ export class DetachedWork {
     if (!existsSync(file)) await this.#write(file, plan)
     const isTakenUp = (await this.#status(job.id)) !== undefined
     let from = isTakenUp ? await this.#logEnd(job.id) : 0
-    if (isTakenUp) job.report({ log: ['(the daemon was started again)'] })
+    if (isTakenUp) job.report({ log: ['(the daemon was restarted)'] })
     for (;;) {
       const status = await this.#status(job.id)
       from = await this.#tell(job, status, from)
@@ -109,7 +109,7 @@ export class DetachedWork {
 
   async #write(path: string, plan: DetachedPlan): Promise<void> {
     const content = `${JSON.stringify(plan)}\n`
-    const why = 'write down what is to be done'
+    const why = 'write the work plan'
     const common = { mode: 0o600, checked: false, timeout_ms: START_TIMEOUT_MS } as const
     const problem = await this.#problemOf({ kind: 'replaceFile', path, content, why, ...common })
     if (problem !== undefined) throw failed(problem)
@@ -123,7 +123,7 @@ export class DetachedWork {
         kind: 'run',
         argv: this.#startArgv(id),
         undo: 'irreversible',
-        why: 'start what outlives this daemon',
+        why: 'start the detached process',
         timeout_ms: START_TIMEOUT_MS,
       })
       if (problem === undefined) break
@@ -139,7 +139,7 @@ export class DetachedWork {
       if (status !== undefined && (status.starts !== before?.starts || status.state !== 'running')) return
       await this.#pause(WATCH_EVERY_MS)
     }
-    throw failed('what was started does not tell of itself')
+    throw failed('the detached process does not report its state')
   }
 
   #startArgv(id: string): readonly string[] {

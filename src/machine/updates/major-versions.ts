@@ -23,7 +23,7 @@ export function majorVersions(file: string, version: string): readonly MajorVers
   const text = textOf(file)
   if (text === undefined) return []
   const list: unknown = JSON.parse(text)
-  if (!Array.isArray(list) || !list.every(isMajorVersion)) throw new Error(`${file} is no list of versions`)
+  if (!Array.isArray(list) || !list.every(isMajorVersion)) throw new Error(`${file} is not a list of versions`)
   return list
     .filter(({ versionNumber }) => compareVersions(versionNumber, version) > 0)
     .toSorted((a, b) => compareVersions(a.versionNumber, b.versionNumber))

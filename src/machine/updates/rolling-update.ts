@@ -59,7 +59,7 @@ interface Memory {
 }
 
 type Found =
-  | { readonly is: 'at it' | 'ill' | 'failed'; readonly why: string }
+  | { readonly is: 'in progress' | 'ill' | 'failed'; readonly why: string }
   | { readonly is: 'well'; readonly told: NodeUpdateTold }
 
 const LOOK_EVERY_MS = 1_000
@@ -114,7 +114,7 @@ export class RollingUpdate implements RollingActor {
       if (typeof told === 'string') throw stopped(turns, at, told)
       const { from, to } = told.changed ?? {}
       const what = to === undefined ? 'has nothing newer' : `is updated from ${from} to ${to}`
-      job.report({ log: [`${turn.name} ${what}, and is well`] })
+      job.report({ log: [`${turn.name} ${what}, and is healthy`] })
       this.#parts.tell({ state: 'node updated', nodeId: turn.nodeId, name: turn.name, version: told.version })
       nodes.push({ nodeId: turn.nodeId, name: turn.name, from: from ?? null, to: to ?? null })
     }
@@ -130,10 +130,10 @@ export class RollingUpdate implements RollingActor {
     for (let wellLooks = 0; ; await wait(LOOK_EVERY_MS, job.signal)) {
       const found = await this.#lookAt(turn, memory, sequence)
       if (found.is === 'failed') return found.why
-      if (found.is === 'at it') until_ms = clock.monotonic_ms() + PATIENCE_MS
+      if (found.is === 'in progress') until_ms = clock.monotonic_ms() + PATIENCE_MS
       wellLooks = found.is === 'well' ? wellLooks + 1 : 0
       if (found.is === 'well' && wellLooks >= WELL_LOOKS) return found.told
-      const why = found.is === 'well' ? 'it has been well for moments only' : found.why
+      const why = found.is === 'well' ? 'it has been healthy for a short time only' : found.why
       job.report({ step: `${which}: ${why}` })
       if (clock.monotonic_ms() >= until_ms) return why
     }
@@ -143,8 +143,8 @@ export class RollingUpdate implements RollingActor {
     const { ask, look } = this.#parts
     const told = await ask(turn.nodeId, { jobId: turn.jobId, name, by: author.email }).catch(reasonOf)
     if (typeof told === 'string') return { is: 'ill', why: `it does not answer: ${told}` }
-    if (told.state === undefined) return { is: 'ill', why: told.refused ?? 'it has not begun' }
-    if (told.state === 'running') return { is: 'at it', why: told.step }
+    if (told.state === undefined) return { is: 'ill', why: told.refused ?? 'it has not started' }
+    if (told.state === 'running') return { is: 'in progress', why: told.step }
     if (told.state !== 'succeeded') return { is: 'failed', why: told.problem ?? told.state }
     const why = ailment(turn, await look(), told, sequence)
     return why === undefined ? { is: 'well', told } : { is: 'ill', why }
@@ -160,10 +160,10 @@ function ailment(
 ): string | undefined {
   const node = seen?.nodes.find(({ id }) => id === turn.nodeId)
   if (node === undefined) return 'it is no longer in the cluster'
-  if (!node.isReached) return 'it is not reached'
+  if (!node.isReached) return 'it cannot be reached'
   if (told.isOwn && told.changed !== undefined && told.changed.to !== told.version)
     return `it runs version ${told.version}, although ${told.changed.to} is installed`
-  if (told.halted !== undefined) return `it follows the cluster no longer: ${told.halted}`
+  if (told.halted !== undefined) return `it no longer follows the cluster: ${told.halted}`
   if (told.sequence < sequence) return 'it has not caught up'
   if (node.isMaintained) return 'it is in maintenance'
   if (!node.isVoter) return 'it has no vote'
@@ -174,13 +174,14 @@ const ALONE = 'PUT /{applianceId}/services/{service}/update updates one node'
 
 /** All nodes must be well before anything begins. */
 function refuseNode({ id, name, isReached, isVoter, isMaintained }: SeenNode): void {
-  if (!isReached) throw new ApiError('NODE_UNREACHABLE', `The node ${name} is away; ${ALONE}`, { data: { nodeId: id } })
+  if (!isReached)
+    throw new ApiError('NODE_UNREACHABLE', `The node ${name} cannot be reached; ${ALONE}`, { data: { nodeId: id } })
   if (isMaintained) throw new ApiError('IN_USE', `The node ${name} is in maintenance; end it first. ${ALONE}`)
   if (!isVoter) throw new ApiError('IN_USE', `The node ${name} has no vote yet; try again in a moment`)
 }
 
 function stopped(turns: readonly Turn[], at: number, why: string): ApiError {
   const names = (some: readonly Turn[]) => some.map(({ name }) => name).join(', ') || 'none'
-  const others = `Updated before: ${names(turns.slice(0, at))}. Not begun: ${names(turns.slice(at + 1))}`
+  const others = `Updated before: ${names(turns.slice(0, at))}. Not started: ${names(turns.slice(at + 1))}`
   return new ApiError('APPLY_PARTIAL', `The update stopped at ${turns[at]?.name}: ${why}. ${others}`)
 }

@@ -88,7 +88,7 @@ export class Updates implements UpdatesActor {
     const ids = new Set(jobs.list().map(({ id }) => id))
     this.#work
       .tidy((id) => ids.has(id))
-      .catch((error: unknown) => log.warn('folders of ended jobs stay', { reason: String(error) }))
+      .catch((error: unknown) => log.warn('folders of ended jobs could not be removed', { reason: String(error) }))
   }
 
   /** The next daemon resumes what continues without this one. */
@@ -140,7 +140,7 @@ export class Updates implements UpdatesActor {
     const version = offered.find((one) => one.versionNumber === versionNumber)
     if (version === undefined) {
       const known = offered.map((one) => one.versionNumber).join(', ') || 'none'
-      throw invalid('versionNumber', `is no major version that is offered; there are: ${known}`)
+      throw invalid('versionNumber', `is not an available major version; available are: ${known}`)
     }
     this.#refuseAnyWork()
     const ground = await this.#refuse({ isRelease: version.osUpdate, isForced })
@@ -240,7 +240,7 @@ export class Updates implements UpdatesActor {
     const { touchesPackages, facts } = machine
     if (!touchesPackages) return { recorded: plan.steps.map(({ why }) => why) }
     if (!this.#work.isBegun(job.id)) {
-      job.report({ step: 'giving floating IPs and votes to other nodes' })
+      job.report({ step: 'handing floating IPs and votes over to other nodes' })
       await departure.begin('update', isForced)
     }
     await this.#work.run(job, plan)
@@ -258,7 +258,7 @@ export class Updates implements UpdatesActor {
     for (const { package: name, unit, fullName } of [PROGRAMS.etcd, PROGRAMS.clusterha]) {
       if (packages.every((changed) => changed.name !== name)) continue
       const step = { kind: 'run', argv: ['systemctl', 'try-restart', unit], undo: 'irreversible' } as const
-      const why = `start ${fullName} anew, as its package has changed`
+      const why = `restart ${fullName}, because its package has changed`
       const result = await machine.executor.execute([{ ...step, why, timeout_ms: RESTART_TIMEOUT_MS }])
       if (!result.ok) log.warn(why, { reason: result.output })
     }
@@ -274,7 +274,7 @@ export class Updates implements UpdatesActor {
   async #refreshNow(): Promise<string | undefined> {
     const work = this.#work
     if (this.#parts.jobs.running(PACKAGES_GROUP) !== undefined)
-      return 'the repositories are not asked while an update is running'
+      return 'the repositories cannot be contacted while an update is running'
     const id = `refresh-${newId()}`
     try {
       await work.run({ id, report: () => undefined }, { steps: [refresh()], repair: [] })
@@ -292,7 +292,7 @@ export class Updates implements UpdatesActor {
     const stamp = await facts.packagesStamp()
     if (this.#known?.stamp === stamp) return this.#known.facts
     const found = await facts.packages()
-    if (found === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no apt: its packages are not known')
+    if (found === undefined) throw new ApiError('NOT_SUPPORTED', 'This machine has no apt: its packages are unknown')
     this.#known = { stamp, facts: found }
     return found
   }
@@ -333,7 +333,7 @@ export class Updates implements UpdatesActor {
 
   #refuseWhileUploading(): void {
     if (this.#uploads === 0) return
-    const message = 'A package is being uploaded; try again when it is here'
+    const message = 'A package is being uploaded; try again when the upload is complete'
     throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
   }
 

@@ -81,13 +81,13 @@ class UnansweredError extends Error {
  * member's own message.
  */
 const NONE_ANSWERED = [
-  ['LOST', 'Whether the cluster let this node in is not known; try again, with the same token'],
+  ['LOST', 'It is unknown whether the cluster accepted this node; try again with the same token'],
   ['REFUSED', undefined],
   ['BUSY', 'The members that answer are busy; try again in a minute'],
   ['TOKEN_UNKNOWN', undefined],
-  ['CLOCK_SKEW', 'The clock of this node is wrong, so that certificates do not count; set it, or use NTP'],
-  ['WRONG_PIN', 'The addresses of the token are not of the cluster that gave it out; make a new token there'],
-  ['UNREACHABLE', 'No member of the cluster can be reached; look at addresses and firewalls, or make a new token'],
+  ['CLOCK_SKEW', 'The clock of this node is wrong, so certificates are not valid; set it, or use NTP'],
+  ['WRONG_PIN', 'The addresses in the token do not belong to the cluster that issued it; create a new token there'],
+  ['UNREACHABLE', 'No member of the cluster can be reached; check addresses and firewalls, or create a new token'],
 ] as const satisfies readonly (readonly [UnansweredError['code'], string | undefined])[]
 
 /** The client of a node that is no member yet, with nothing but a token. */
@@ -137,7 +137,7 @@ export class JoinClient {
     const { application, joinerId, shownKey: key, listen } = this.#parts
     const at = listen ?? parseJoinAddress(application.address)
     if (at === undefined) {
-      throw new JoinError('INVALID_APPLICATION', 'The address of this node has to be HOST:PORT, with [HOST] for IPv6')
+      throw new JoinError('INVALID_APPLICATION', 'The address of this node must be HOST:PORT, with [HOST] for IPv6')
     }
     try {
       return await Probed.open({ at, joinerId, key, request: shownRequest(application), now_ms: this.#clock.now_ms() })
@@ -145,7 +145,7 @@ export class JoinClient {
       const why = (error as NodeJS.ErrnoException).code ?? String(error)
       throw new JoinError(
         'ADDRESS_UNREACHABLE',
-        `This node cannot listen at ${addressText(at)} (${why}); free that port, or give an address of its own`,
+        `This node cannot listen at ${addressText(at)} (${why}); free that port, or choose an address of this node`,
       )
     }
   }
@@ -191,7 +191,7 @@ export class JoinClient {
       if (!token.isProofOfMember(session, Buffer.from(answered.proof, 'base64url'))) {
         throw new JoinError(
           'WRONG_PROOF',
-          `What answers at ${addressText(to)} does not know the token; look who is between this node and the cluster`,
+          `The server at ${addressText(to)} does not know the token; check what is between this node and the cluster`,
         )
       }
       return { memberId, authority: authority.toString(), welcome: answered.welcome }
@@ -219,7 +219,7 @@ export class JoinClient {
       }
       const forget = after(connect_ms, () => fail(`it accepted no connection within ${connect_ms} ms`))
       socket.on('error', (error) => fail(whyNot(error)))
-      socket.once('close', () => fail('it ended the connection'))
+      socket.once('close', () => fail('it closed the connection'))
       socket.once('secureConnect', () => {
         forget()
         resolve(socket)
@@ -234,7 +234,7 @@ export class JoinClient {
     const memberId = shown && shownIn(shown)?.nodeId
     const authority = shown && this.#authorityOf(shown)
     if (memberId === undefined || authority === undefined) {
-      throw new UnansweredError('WRONG_PIN', 'what answers there is not of the cluster that gave the token out')
+      throw new UnansweredError('WRONG_PIN', 'the server there is not part of the cluster that issued the token')
     }
     if (socket.alpnProtocol !== JOIN_PROTOCOL) throw new UnansweredError('UNREACHABLE', TAKES_NONE)
     return { memberId, authority }
@@ -260,14 +260,14 @@ export class JoinClient {
     } catch (error) {
       if (!(error instanceof MessageError)) throw error
       // A look has changed nothing.
-      throw new UnansweredError(intent === 'join' ? 'LOST' : 'UNREACHABLE', `its answer is lost: ${error.message}`)
+      throw new UnansweredError(intent === 'join' ? 'LOST' : 'UNREACHABLE', `its answer was lost: ${error.message}`)
     } finally {
       forget()
     }
   }
 }
 
-const TAKES_NONE = 'it takes no nodes in'
+const TAKES_NONE = 'it accepts no nodes'
 
 function whyNot(error: Error & { readonly code?: unknown }): string {
   return String(error.code).includes('NO_APPLICATION_PROTOCOL') ? TAKES_NONE : whyOf(error)

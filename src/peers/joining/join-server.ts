@@ -132,7 +132,7 @@ export class JoinServer {
       await this.#atMost(socket, () => this.#answer(socket, proven))
     } catch (error) {
       if (error instanceof MessageError) {
-        this.#strangersLog.info('a machine that wanted to join sent no message', {
+        this.#strangersLog.info('a joining machine sent no message', {
           ...from(socket),
           why: error.message,
         })
@@ -148,14 +148,14 @@ export class JoinServer {
     if (asked === undefined) {
       throw new JoinError(
         'OTHER_PROTOCOL',
-        `The node joins by protocol ${protocol} and the cluster by ${PROTOCOL}; install the cluster's version ${VERSION}`,
+        `The node uses join protocol ${protocol}, but the cluster uses ${PROTOCOL}; install the cluster's version ${VERSION}`,
       )
     }
     const { self, tokens } = this.#parts
     const { tokenId, joinerId } = asked
     const kept = await tokens.kept(tokenId)
     if (kept === undefined) throw unknownToken()
-    if (socket.destroyed) throw new MessageError('it went away')
+    if (socket.destroyed) throw new MessageError('it closed the connection')
     const session = joinSession(socket, { tokenId, joinerId, memberId: self })
     const proving = { session, proof: Buffer.from(asked.proof, 'base64url') }
     const wrong = unproven(kept, proving)
@@ -169,8 +169,7 @@ export class JoinServer {
    */
   async #atMost(socket: TLSSocket, work: () => Promise<void>): Promise<void> {
     const { proven_max, answer_ms } = this.#bounds
-    if (this.#proven >= proven_max)
-      throw new JoinError('BUSY', 'Other nodes join at this moment; try again in a minute')
+    if (this.#proven >= proven_max) throw new JoinError('BUSY', 'Other nodes are joining; try again in a minute')
     this.#forget(socket)
     this.#proven += 1
     const forget = after(answer_ms, () => socket.destroy())
@@ -195,11 +194,11 @@ export class JoinServer {
     this.#parts.vet(applying.application, kept, session.joinerId)
     const found = await probe(applying.address, applying.pin, this.#bounds.probe_ms)
     // The token stays unused for the next try.
-    if (socket.destroyed) throw new MessageError('it went away')
+    if (socket.destroyed) throw new MessageError('it closed the connection')
     const welcome = asked.intent === 'look' ? this.#seen(found) : await this.#admit(applying, found, redeeming)
     this.#send(socket, { proof: memberProof(kept, session).toString('base64url'), welcome: welcome ?? null })
     const { joinerId, tokenId } = session
-    this.#parts.log.info('a node was answered that joins', { ...from(socket), joinerId, tokenId, intent: asked.intent })
+    this.#parts.log.info('a joining node was answered', { ...from(socket), joinerId, tokenId, intent: asked.intent })
   }
 
   /** Refuses a node that is a member, unless it used this token: it may come again for an answer that it missed. */
@@ -207,7 +206,7 @@ export class JoinServer {
     if (kept.usedBy === joinerId || this.#parts.cluster().nodes.every(({ id }) => id !== joinerId)) return
     throw new JoinError(
       'ALREADY_MEMBER',
-      'A node with this id is a member of the cluster; remove that one from it first, or join as a new node',
+      'A node with this id is already a member of the cluster; remove it first, or join as a new node',
     )
   }
 
@@ -219,7 +218,7 @@ export class JoinServer {
     if (!found.reachable) {
       throw new JoinError(
         'ADDRESS_UNREACHABLE',
-        `No connection from the cluster to ${application.address}: ${found.why}; open that port, or give another address`,
+        `The cluster cannot connect to ${application.address}: ${found.why}; open that port, or choose another address`,
       )
     }
     const { tokens, admit } = this.#parts
@@ -230,15 +229,15 @@ export class JoinServer {
 
   #refuse(socket: TLSSocket, error: unknown): void {
     const { code, message } = this.#reason(error)
-    this.#strangersLog.warn('a node was not let in', { ...from(socket), code, message })
+    this.#strangersLog.warn('a node was refused', { ...from(socket), code, message })
     if (!socket.destroyed) this.#send(socket, { refusal: { code, message } })
   }
 
   #reason(error: unknown): Pick<JoinError, 'code' | 'message'> {
     if (error instanceof JoinError) return error
     if (error instanceof ApiError) return { code: 'REFUSED', message: error.message.slice(0, REFUSAL_LENGTH_MAX) }
-    this.#parts.log.error('letting a node in failed', { error: error instanceof Error ? error.stack : String(error) })
-    return { code: 'REFUSED', message: 'The member failed to let the node in; its log says why' }
+    this.#parts.log.error('accepting a node failed', { error: error instanceof Error ? error.stack : String(error) })
+    return { code: 'REFUSED', message: 'The member failed to accept the node; see its log' }
   }
 
   #send(socket: TLSSocket, answer: Answered): void {
@@ -251,7 +250,7 @@ export class JoinServer {
 const from = (socket: TLSSocket) => ({ address: socket.remoteAddress })
 
 const unknownToken = () =>
-  new JoinError('TOKEN_UNKNOWN', 'The cluster has no such token, or has it no longer; make another one')
+  new JoinError('TOKEN_UNKNOWN', 'The cluster has no such token, or no longer has it; create another one')
 
 /** Returns the used token. @throws {JoinError} when it was refused. */
 function accepted(redemption: Redemption | undefined): StoredJoinToken {

@@ -30,13 +30,13 @@ export function readMessage(socket: Duplex, bytes_max: number): Promise<unknown>
       pieces.push(piece)
       had += piece.length
       if (length < 0 && had >= HEAD_BYTES) length = Buffer.concat(pieces).readUInt32BE()
-      if (length > bytes_max) fail(`it says to have ${length} bytes, of ${bytes_max} at most`)
+      if (length > bytes_max) fail(`it announces ${length} bytes, but at most ${bytes_max} are allowed`)
       else if (length >= 0 && had >= HEAD_BYTES + length) {
         isSettled = true
         settle(Buffer.concat(pieces).subarray(HEAD_BYTES, HEAD_BYTES + length), resolve, reject)
       }
     })
-    const end = () => fail(`the connection ended behind ${had} of its bytes`)
+    const end = () => fail(`the connection ended after ${had} of its bytes`)
     socket.once('end', end)
     socket.once('close', end)
     if (socket.destroyed) end()

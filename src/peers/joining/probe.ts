@@ -16,9 +16,9 @@ import { PROBE_PROTOCOL } from './protocol.ts'
 const WAITING_MAX = 8
 const HANDSHAKE_MS = 3_000
 
-const REFUSED = 'the connection was refused, or there is no way to it'
+const REFUSED = 'the connection was refused, or there is no route to it'
 const LATE = 'the connection timed out'
-const ANOTHER = 'somebody else answers there'
+const ANOTHER = 'another program answers there'
 
 /** A member's finding. It reveals no more than this, so that it cannot be used to scan ports. */
 export type Found = { readonly reachable: true } | { readonly reachable: false; readonly why: string }

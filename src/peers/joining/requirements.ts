@@ -25,7 +25,7 @@ export interface Applying {
  */
 export async function readApplying(sent: unknown): Promise<Applying> {
   const application = readApplication(sent)
-  if (application === undefined) throw invalid('What the node says of itself cannot be read')
+  if (application === undefined) throw invalid('The data of the node cannot be read')
   const address = parseJoinAddress(application.address)
   if (address === undefined) throw invalid('The address of the node is not HOST:PORT, with [HOST] for IPv6')
   try {
@@ -47,7 +47,10 @@ const invalid = (what: string) => new JoinError('INVALID_APPLICATION', `${what};
 export function assertRole({ clientRequest }: Application, role: JoinRole): void {
   const joins: JoinRole = clientRequest === undefined ? 'witness' : 'node'
   if (joins === role) return
-  throw new JoinError('OTHER_ROLE', `The token lets a ${role} in, and a ${joins} joins; make a token for a ${joins}`)
+  throw new JoinError(
+    'OTHER_ROLE',
+    `The token is for a ${role}, but a ${joins} is joining; create a token for a ${joins}`,
+  )
 }
 
 /** The values that a joining node must match. */
@@ -67,13 +70,13 @@ export function assertFits(application: Application, cluster: Fitting): void {
   if (seriesOf(version) !== seriesOf(VERSION)) {
     throw new JoinError(
       'OTHER_VERSION',
-      `The node has Fulcrum ${version} and the cluster ${VERSION}; bring both to the same version first`,
+      `The node has Fulcrum ${version}, but the cluster has ${VERSION}; bring both to the same version first`,
     )
   }
   if (clientRequest !== undefined && level < cluster.level) {
     throw new JoinError(
       'OTHER_VERSION',
-      `The node has an earlier Fulcrum (${version}) that does not know all that is kept here; update it to the cluster's version (${VERSION}) first`,
+      `The node has an earlier Fulcrum (${version}) that does not know all records of the cluster; update it to the cluster's version (${VERSION}) first`,
     )
   }
   const skew_ms = now_ms - cluster.now_ms

@@ -89,7 +89,7 @@ export class Subagent {
   /** Reconnects, later each time until a master has accepted the subtree. */
   #lost(socket: Socket): void {
     if (this.#socket !== socket) return
-    if (this.#sessionId !== undefined) this.#options.log.info('the SNMP agent is gone')
+    if (this.#sessionId !== undefined) this.#options.log.info('the SNMP agent has disconnected')
     this.#forget()
     clearTimeout(this.#timer)
     if (this.#isStopped) return

@@ -70,7 +70,7 @@ t.test('without a script there is nothing to call', async (test) => {
     clock: manualClock(0),
     run: () => Promise.reject(new Error('called')),
   })
-  test.match(await records.present(order, ANSWERS), /there is no script any more/)
+  test.match(await records.present(order, ANSWERS), /the script no longer exists/)
 })
 
 t.test('a script that finds no free worker is a reason like any other', async (test) => {

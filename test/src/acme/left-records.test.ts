@@ -68,7 +68,7 @@ t.test('the removal is given up after some tries, which is reported', async (tes
     clock.advance(24 * HOUR_MS)
   }
   test.equal(asked.length, 8)
-  test.equal(told.at(-1), 'records of DNS of a deleted order stay behind')
+  test.equal(told.at(-1), 'DNS records of a deleted order remain')
 })
 
 t.test('records that another node has removed are not removed when the order is deleted', async (test) => {

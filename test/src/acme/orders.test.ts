@@ -274,7 +274,12 @@ t.test('it waits for an apply of another user; a refused apply is retried later'
   says.push(ORDERED, { is: 'keyed', privateKey: next.key }, issued(next))
   await orders.renew('o')
   await orders.look()
-  test.match(progress(), { failures: 1, lastError: /It came, but/, orderUrl: ORDERED.orderUrl, privateKey: next.key })
+  test.match(progress(), {
+    failures: 1,
+    lastError: /It was issued, but/,
+    orderUrl: ORDERED.orderUrl,
+    privateKey: next.key,
+  })
   clock.advance(300_000)
   says.push(issued(next))
   await orders.look()

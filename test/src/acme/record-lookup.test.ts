@@ -33,6 +33,6 @@ t.test('or the configured ones; if none is known, that is reported', async (test
   const { asker } = world({ '192.0.2.9': ['one'] }, 'none')
   test.equal(await whyInvisible(ANSWERS, ['192.0.2.9'], asker), undefined)
   test.equal(await whyInvisible(ANSWERS, ['192.0.2.8'], asker), `192.0.2.8 does not show the record ${NAME}`)
-  test.match(await whyInvisible(ANSWERS, undefined, asker), /^nobody is known to answer for/)
+  test.match(await whyInvisible(ANSWERS, undefined, asker), /^no name server is known for/)
   test.ok(askerOf(['127.0.0.1:5353']))
 })

@@ -75,5 +75,5 @@ t.test('a daemon that cannot listen there starts all the same', async (test) => 
   })
   await server.start()
   server.close()
-  test.same(warned, ['nothing answers CAs by TLS-ALPN-01'])
+  test.same(warned, ['CAs get no answers by TLS-ALPN-01'])
 })

@@ -35,7 +35,7 @@ t.test('unreachable nodes are reported, and the loss of the majority', (test) =>
   test.same(troubleOf(seenBy('a', ['b', 'c'])), [])
   test.same(troubleOf(undefined), [])
   test.match(troubleOf(seenBy('a', ['b'])), [
-    { object: { type: 'node', id: 'c', name: 'lb-3' }, text: 'node lb-3 is not reached' },
+    { object: { type: 'node', id: 'c', name: 'lb-3' }, text: 'node lb-3 is unreachable' },
   ])
   const witness = { id: 'w', name: 'third' }
   const alone = troubleOf(seenBy('a', [], { hasQuorum: false, witness }))

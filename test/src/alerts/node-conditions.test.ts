@@ -42,8 +42,8 @@ t.test('certificates are reported a number of days before they expire, unless an
   })
   const certificates = () => [ending(29), ending(31), ending(-1), ending(5, { quietUntil_ms: clock.now_ms() + 1 })]
   const { look } = fixture(test, { certificates })
-  test.match(look(alertRule({ type: 'certificateEnd' })), [/n29 ends at/, /n-1 has ended at/])
-  test.match(look(alertRule({ type: 'certificateEnd', value: 40, names: 'n3*' })), [/n31 ends/])
+  test.match(look(alertRule({ type: 'certificateEnd' })), [/n29 expires at/, /n-1 has expired at/])
+  test.match(look(alertRule({ type: 'certificateEnd', value: 40, names: 'n3*' })), [/n31 expires/])
   test.end()
 })
 
@@ -51,7 +51,7 @@ t.test('changes wait for an apply, and applies for their confirmation', (test) =
   const unconfirmed = { revision: 7, by: 'ann@corp.test', confirmBy: '2026-01-02T04:00:00.000Z' }
   const store = { unconfirmed: () => unconfirmed, changeCount: 2, underWay: () => undefined } as never
   const { look } = fixture(test, { store })
-  const [confirmation, changes] = [/revision 7 by ann@corp.test waits to be confirmed/, '2 changes wait to be applied']
+  const [confirmation, changes] = [/revision 7 by ann@corp.test waits for confirmation/, '2 changes wait for an apply']
   test.match(look(alertRule({ type: 'applyWaiting' })), [confirmation, changes])
   test.match(look(alertRule({ type: 'applyWaiting', waits: 'apply' })), [changes])
   test.match(look(alertRule({ type: 'applyWaiting', waits: 'confirmation' })), [confirmation])

@@ -12,7 +12,7 @@ t.test(
     for (const older of ['0.9.9', '0.9.10', '0.0.99']) {
       test.throws(
         () => refuseNewerState(store, older),
-        /written by version 0\.10\.0 .* install 0\.10\.0 or newer/,
+        /written by version 0\.10\.0, .* install 0\.10\.0 or newer/,
         older,
       )
       await test.rejects(adoptState(store, older), /written by version/)

@@ -16,7 +16,7 @@ t.test('certificates that expire, and an apply that waits', async (test) => {
   const { attention } = (await call('GET', '/overview')).json.data
   const of = (kind: string) => attention.filter((one: { kind: string }) => one.kind === kind)
   test.match(of('certificate'), [
-    { severity: 'warning', name: 'shop', message: /ends in 4 days/, resource: 'certificates' },
+    { severity: 'warning', name: 'shop', message: /expires in 4 days/, resource: 'certificates' },
   ])
   test.equal(of('certificate').length, 1)
   test.match(of('apply'), [{ severity: 'critical', message: /reverted in \d+ s/ }])

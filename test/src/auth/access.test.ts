@@ -191,7 +191,7 @@ t.test('earlier requests are carried out with the current rights', async (test) 
     return undefined
   }
   test.match(refusal(author, ['a.get', 'b.get']), /no role grants b\.get/)
-  test.match(refusal({ userId: '', email: 'nobody@localhost', sessionId: '' }), /gone or disabled/)
+  test.match(refusal({ userId: '', email: 'nobody@localhost', sessionId: '' }), /deleted or disabled/)
   const tokens = access.account
   const wanted = { name: 't', endpoints: undefined, expiresInDays: null }
   await refuses(test, 'UNAUTHENTICATED', tokens.createToken(askedBy(author), wanted))
@@ -202,9 +202,9 @@ t.test('earlier requests are carried out with the current rights', async (test) 
   test.match(refusal(program), /token was revoked/)
   clock.advance(13 * 3_600_000)
   await change((draft) => draft.section('users').merge('u', { disabled: true }))
-  test.match(refusal(), /gone or disabled/)
+  test.match(refusal(), /deleted or disabled/)
   await change((draft) => draft.section('users').remove('u'))
-  test.match(refusal(), /gone or disabled/)
+  test.match(refusal(), /deleted or disabled/)
 })
 
 t.test('a confined right covers its area, also for another node, and until it is withdrawn', async (test) => {

@@ -51,7 +51,7 @@ t.test('refusals and connection errors are one line each', async (test) => {
       message: 'http://127.0.0.1:1 cannot be reached: nothing listens there',
     })
   const strange = await server(test, (_request, response) => response.writeHead(404).end('<html>'))
-  await test.rejects(strange.ask('GET', '/ping'), { message: /has the status 404, and is not by Fulcrum/ })
+  await test.rejects(strange.ask('GET', '/ping'), { message: /has the status 404, and is not from Fulcrum/ })
   const broken = await server(test, (request) => request.socket.destroy())
   await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
   const garbled = await server(test, (request) => request.socket.end('no HTTP\r\n\r\n'))

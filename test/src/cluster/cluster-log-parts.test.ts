@@ -14,5 +14,5 @@ t.test('the reason of a halt is stored where possible; where it cannot be stored
   await keeping(async (why) => void kept.push(why))
   t.same([kept, said], [['it differs'], []])
   await keeping(() => Promise.reject(new Error('no room')))
-  t.same(said, ['a start of the daemon would follow the cluster again'])
+  t.same(said, ['a restart of the daemon would follow the cluster again'])
 })

@@ -144,7 +144,11 @@ t.test('no answer after a lost try: its outcome is unknown', async (t) => {
   const { cluster, first, second } = await two(t)
   const faults: Fault[] = ['later']
   first.etcd.fault = ({ kind }) => (kind === 'transact' ? (faults.shift() ?? 'unreachable') : undefined)
-  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /is not known: read it/)
+  refusedFor(
+    t,
+    await refusal(first.log.append(staged('a', 1), 0)),
+    /It is unknown whether the change was written: read/,
+  )
   t.same([first.log.position, valueOn(first, 'a')], [0, undefined])
   cluster.etcd.late()
   await reached(1, first, second)
@@ -203,7 +207,11 @@ t.test('the log has moved on so far that the place of a lost try is cleared: its
     clear()
     return undefined
   }
-  refusedFor(t, await refusal(first.log.append(staged('a', 1), 0)), /is not known: read it/)
+  refusedFor(
+    t,
+    await refusal(first.log.append(staged('a', 1), 0)),
+    /It is unknown whether the change was written: read/,
+  )
 })
 
 t.test('a watch that loses an event: the next number reveals it, and the gap is filled', async (t) => {
@@ -217,7 +225,7 @@ t.test('a watch that loses an event: the next number reveals it, and the gap is 
   await first.log.append(staged('c', 3), 2)
   await reached(3, second)
   t.same([valueOn(second, 'b'), valueOn(second, 'c')], [2, 3])
-  t.match(second.said, ['the log of the cluster is followed anew'])
+  t.match(second.said, ['following of the cluster log restarts'])
   second.etcd.loses = () => false
   await first.log.append(staged('d', 4), 3)
   await reached(4, second)
@@ -235,7 +243,7 @@ t.test('a watch that loses the last event: the node asks etcd for it', async (t)
   t.equal(second.log.position, 0, 'it may be on its way')
   second.probe()
   await reached(1, second)
-  t.same(second.said, ['the log of the cluster is followed anew'])
+  t.same(second.said, ['following of the cluster log restarts'])
   const { length } = second.etcd.calls
   second.probe()
   await when(() => second.etcd.calls.length > length)
@@ -417,7 +425,7 @@ async function halts(t: Test, node: MemoryNode, position: number, why: RegExp): 
   await when(() => node.log.halted !== undefined)
   t.match(node.log.halted, why)
   t.equal(node.log.position, position)
-  t.ok(node.said.includes('this node follows the cluster no longer'))
+  t.ok(node.said.includes('this node no longer follows the cluster'))
   refusedFor(t, await refusal(node.store.write(staged('late', 1))), why)
   t.equal(valueOn(node, 'late'), undefined)
   await node.log.close()
@@ -430,7 +438,7 @@ t.test('a log that ends before the last entry folded here', async (t) => {
   await cluster.guard(2)
   await cluster.stranger.delete({ key: logName(3) })
   second.etcd.endWatches()
-  await halts(t, second, 3, /the cluster's log ends at 2, and 3 was folded here/)
+  await halts(t, second, 3, /the cluster's log ends at 2, but this node has already applied 3/)
   await first.log.close()
   const log = await first.again()
   t.match(log.halted, /ends at 2/, 'a start notices it as well')
@@ -445,7 +453,11 @@ t.test('entries that a forced etcd has dropped are written again before a histor
   await cluster.stranger.delete({ key: logName(3) })
   let isTakingOver = true
   const alone = { isTakingOver: () => isTakingOver }
-  t.match(await first.again(alone).catch(String), /ends at 2, and 3 was folded here/, 'nothing is halted meanwhile')
+  t.match(
+    await first.again(alone).catch(String),
+    /ends at 2, but this node has already applied 3/,
+    'nothing is halted meanwhile',
+  )
   const log = first.begin(alone)
   const takeover = { id: 'x', nodeId: 'node-1', epoch: 2, at: '', by: 'somebody', reason: 'gone' }
   await log.takeOver(takeover)
@@ -463,7 +475,7 @@ t.test('an entry of another version', async (t) => {
   await fill(first, 1)
   const newer = { ...envelopeOf('x', 'node-9', '', { op: 'thaw', applyId: 'a' }), v: 2 }
   await cluster.writeRaw(2, newer)
-  for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*carried out here: it has version 2/)
+  for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*applied on this node: it has version 2/)
 })
 
 t.test('an unknown operation, and later entries', async (t) => {
@@ -481,7 +493,7 @@ t.test('a sealed value that was moved to another number', async (t) => {
   await reached(1, second)
   const { kvs } = await cluster.stranger.range({ key: logName(1) })
   await cluster.writeSealed(2, kvs[0]?.value ?? Buffer.alloc(0))
-  for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*was changed, or belongs to another place/)
+  for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*was modified, or belongs to another place/)
 })
 
 t.test('an entry under a missing key halts a node, and a removed node says so', async (t) => {
@@ -497,7 +509,7 @@ t.test('an entry under a missing key halts a node, and a removed node says so', 
   await cluster.writeSealed(1, await values.sealed(logName(1), bytes, 1, 'x'))
   await halts(t, lacking, 0, /entry 1 .*was sealed with a key that this node does not have/)
   await halts(t, removed, 0, /it was removed from the cluster$/)
-  await halts(t, damaged, 0, /entry 1 .*was changed, or belongs to another place/)
+  await halts(t, damaged, 0, /entry 1 .*was modified, or belongs to another place/)
 })
 
 /** Makes a store differ from its log. */
@@ -515,7 +527,7 @@ t.test('a node that differs from the writer of a checkpoint halts, and no other'
   await spoil(second)
   await fillTold(first, 8)
   await when(() => second.log.halted !== undefined)
-  await halts(t, second, second.log.position, /behind entry 5 this node does not have what node-1 has/)
+  await halts(t, second, second.log.position, /after entry 5 the state of this node differs from that of node-1/)
   await reached(8, third)
   t.same([first.log.halted, third.log.halted], [undefined, undefined])
 })
@@ -537,9 +549,9 @@ t.test('a differing node is halted by the next start as well, with the reason', 
   await fillTold(first, 9)
   const next = await second.again({ checkpointEvery: EVERY, keptHalt: { why, keep } })
   t.same([next.halted, next.position], [halted, position], 'it follows nothing')
-  t.match(halted, /behind entry 5 this node does not have what node-1 has/)
+  t.match(halted, /after entry 5 the state of this node differs from that of node-1/)
   await next.caughtUp
-  refusedFor(t, await refusal(second.store.write(staged('late', 1))), /does not have what node-1 has/)
+  refusedFor(t, await refusal(second.store.write(staged('late', 1))), /differs from that of node-1/)
 })
 
 t.test('where the reason cannot be stored the node is halted all the same', async (t) => {
@@ -552,8 +564,8 @@ t.test('where the reason cannot be stored the node is halted all the same', asyn
   await spoil(second)
   await fillTold(first, 8)
   await when(() => log.halted !== undefined)
-  t.match(log.halted, /does not have what node-1 has/)
-  await when(() => second.said.includes('a start of the daemon would follow the cluster again'))
+  t.match(log.halted, /differs from that of node-1/)
+  await when(() => second.said.includes('a restart of the daemon would follow the cluster again'))
 })
 
 t.test('an entry that is written while its node halts is in force, and is reported as such', async (t) => {
@@ -574,8 +586,8 @@ t.test('an entry that is written while its node halts is in force, and is report
   await fill(first, EVERY)
   await when(() => written !== undefined)
   const found = await written
-  t.match(second.log.halted, /does not have what node-1 has/)
-  refusedFor(t, found, /The change was written, and is in force\. .*does not have what node-1 has/)
+  t.match(second.log.halted, /differs from that of node-1/)
+  refusedFor(t, found, /The change was written and is in effect\. .*differs from that of node-1/)
   await when(() => valueOn(first, 'mine') === 1)
   t.equal(valueOn(second, 'mine'), undefined)
 })
@@ -584,7 +596,7 @@ t.test('no checkpoint can be written: this is reported, and the log continues', 
   const { cluster, first } = await two(t, { checkpointEvery: EVERY })
   first.etcd.fault = ({ key }) => (key === BASE ? 'unreachable' : undefined)
   await fill(first, 7)
-  await when(() => first.said.includes('no checkpoint was made'))
+  await when(() => first.said.includes('no checkpoint could be created'))
   t.notOk(await hasBase(cluster))
   first.etcd.fault = () => undefined
   await fill(first, 11)
@@ -603,7 +615,7 @@ t.test('the disk is full for a while: the node waits, and nothing is lost', asyn
   t.same([first.folding.folds, second.folding.folds], [5, 7])
   t.same(
     first.said,
-    Array.from({ length: 3 }, () => 'an entry of the cluster could not be stored; it is tried again'),
+    Array.from({ length: 3 }, () => 'an entry of the cluster log could not be stored; this is retried'),
   )
 })
 
@@ -632,7 +644,7 @@ t.test('closing ends waits', async (t) => {
     const written = refusal(full.log.append(staged('last', 1), EVERY - 1))
     await when(() => full.said.length > 0)
     await full.log.close()
-    refusedFor(t, await written, /The change was written, and is in force\. .*it is being closed/)
+    refusedFor(t, await written, /The change was written and is in effect\. .*it is being closed/)
     t.equal(full.log.position, EVERY - 1)
     t.notOk(await hasBase(cluster))
     full.folding.failures = 0
@@ -664,7 +676,7 @@ t.test('closing ends waits', async (t) => {
     cut.etcd.endWatches()
     await when(() => cut.said.length > 0)
     await cut.log.close()
-    t.same(cut.said, ['the log of the cluster is followed anew'])
+    t.same(cut.said, ['following of the cluster log restarts'])
   })
   await t.test('for etcd, to announce a checkpoint', async (t) => {
     const cut = await cluster.node('telling', { checkpointEvery: 1, pause: untilClosed })
@@ -673,7 +685,7 @@ t.test('closing ends waits', async (t) => {
     await cut.log.append(staged('x', 1), cut.log.position)
     await when(isTelling)
     await cut.log.close()
-    t.same(cut.said, ['a change could not be written to the log of the cluster', 'no checkpoint was made'])
+    t.same(cut.said, ['a change could not be written to the log of the cluster', 'no checkpoint could be created'])
   })
   await t.test('for events, and while the watch is being opened', async (t) => {
     const idle = await cluster.node('idle')

@@ -25,8 +25,8 @@ for (const [op, entry] of Object.entries(ENTRIES)) {
   })
 }
 
-t.test('another version is unknown, whatever it holds', async (t) => {
-  const refusal = new UnknownEntryError('it has version 2, and this node knows 1')
+t.test('another version is not known, whatever it holds', async (t) => {
+  const refusal = new UnknownEntryError('it has version 2, but this node knows only 1')
   const newer = [{ ...envelopeOf('x', 'n', AT, ENTRIES.thaw), v: 2 }, { v: 2 }]
   for (const one of newer) t.throws(() => decodeEnvelope(Buffer.from(JSON.stringify(one))), refusal)
 })

@@ -154,7 +154,7 @@ t.test('a token is used once, while it is valid, with its secret', async (test) 
   const another = sessionOf(token.id, 'another')
   test.match(redeem(used, { session: another, proof: token.prove(another), keys: KEYS }, NOW_MS), {
     refusal: 'TOKEN_USED',
-    message: /^The node joiner has used this token/,
+    message: /^The node joiner has already used this token/,
   })
   test.match(redeem(kept, shown, NOW_MS + 3_600_000), { refusal: 'TOKEN_EXPIRED' })
 

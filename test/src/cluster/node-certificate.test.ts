@@ -67,7 +67,7 @@ t.test('anything but a certificate of a node is refused', async (test) => {
   }
   test.throws(
     () => pinOf('-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----'),
-    /^This is no certificate in PEM or DER$/,
+    /^This is not a certificate in PEM or DER$/,
   )
 })
 

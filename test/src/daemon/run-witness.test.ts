@@ -19,15 +19,15 @@ t.test('a witness does not start on the folder of a node, nor a node on that of 
   const state = temporaryFolder(t, 'state')
   t.match(await check('witness', state, ...PEER, '--check'), {
     exitCode: 0,
-    stdout: 'it is the witness of no cluster\n',
+    stdout: 'it is not the witness of a cluster\n',
   })
   mkdirSync(join(state, 'cluster'))
   writeFileSync(join(state, 'cluster', 'witness.json'), '{}')
   const node = await check('trial', state, '--check')
-  t.match(node, { exitCode: 1, stderr: /is that of a witness; start it with --profile witness/ })
+  t.match(node, { exitCode: 1, stderr: /belongs to a witness; start it with --profile witness/ })
   writeFileSync(join(state, 'cluster', 'membership.json'), '{}')
   const witness = await check('witness', state, ...PEER)
-  t.match(witness, { exitCode: 1, stderr: /is that of a node in a cluster/ })
+  t.match(witness, { exitCode: 1, stderr: /belongs to a node in a cluster/ })
   const nowhere = await check('witness', join(state, 'none'), ...PEER, '--check')
   const long = join(state, 'x'.repeat(90))
   mkdirSync(long)

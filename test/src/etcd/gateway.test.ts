@@ -36,7 +36,7 @@ t.test('a call and its answer', async (test) => {
   test.notOk('grpc-metadata-hasleader' in (asked[1]?.headers ?? {}), 'answered even without a leader')
   test.equal(sockets.size, 1, 'the connection is kept open')
   test.equal(one.address, new URL(url).host)
-  test.throws(() => new Gateway('http://127.0.0.1:1', CREDENTIALS), /https is needed/)
+  test.throws(() => new Gateway('http://127.0.0.1:1', CREDENTIALS), /https is required/)
 })
 
 t.test('refusals of etcd, in both formats of its gateways', async (test) => {
@@ -110,7 +110,7 @@ t.test('nothing listens, or a listener accepts the connection and stays silent',
   const address = mute.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   const hung = await errorOf(gateway(test, `https://127.0.0.1:${address.port}`).ask(WRITE, { ...LONG, share_ms: 50 }))
-  test.match(hung, { kind: 'unreachable', message: /took no connection within 50 ms/ })
+  test.match(hung, { kind: 'unreachable', message: /accepted no connection within 50 ms/ })
   test.equal((await errorOf(gateway(test, 'https://[::1]:1').ask(WRITE, LONG))).kind, 'unreachable')
 })
 
@@ -166,7 +166,7 @@ t.test('a stream is opened, and its lines are results or an error', async (test)
   test.match(await errorOf(() => streamed('{"error":{"code":14,"message":"etcdserver: no leader"}}')), {
     kind: 'no-leader',
   })
-  test.throws(() => streamed('{'), /not that of etcd/)
+  test.throws(() => streamed('{'), /not from etcd/)
   const { url: slow } = await etcdGateway(test, silent)
   test.match((await errorOf(gateway(test, slow).open(READ, SHORT))).kind, /^(timeout|unreachable)$/)
 })

@@ -98,5 +98,5 @@ t.test('answers', async (test) => {
     ],
   })
   test.same(transactionAnswer({ header: { revision: '9' } }), { succeeded: false, revision: 9, answers: [] })
-  test.throws(() => transactionAnswer({ responses: [{}] }), /no known operation/)
+  test.throws(() => transactionAnswer({ responses: [{}] }), /an unknown operation/)
 })

@@ -14,8 +14,8 @@ t.test('one that is too old is refused with what to install', async (test) => {
     test.equal(versionProblem(said(version)), undefined, version)
   test.equal(
     versionProblem(said('3.4.23')),
-    'etcd 3.4.23 is too old: install the package etcd-server of Debian 13 (trixie) or later, 3.5 at the least',
+    'etcd 3.4.23 is too old: install the package etcd-server of Debian 13 (trixie) or later, at least 3.5',
   )
   test.match(versionProblem(said('2.9.0')), /too old/)
-  test.match(versionProblem('nonsense'), /its version is not known: install/)
+  test.match(versionProblem('nonsense'), /its version is unknown: install/)
 })

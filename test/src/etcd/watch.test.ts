@@ -142,7 +142,10 @@ t.test('a watch that never begins', async (test) => {
     cancel_reason: 'etcdserver: mvcc: required revision has been compacted',
   })
   test.match(await errorOf(watching(test, writes(future))), { kind: 'compacted' })
-  test.match(await errorOf(watching(test, writes(''))), { kind: 'unreachable', message: 'it ended the watch at once' })
+  test.match(await errorOf(watching(test, writes(''))), {
+    kind: 'unreachable',
+    message: 'it ended the watch immediately',
+  })
   const { url } = await etcdGateway(test, (response) => response.write('{'))
   const client = new EtcdClient({ gateways: [url], credentials: CREDENTIALS, timeout_ms: 100 })
   test.teardown(() => client.close())

@@ -26,7 +26,7 @@ t.test('an answer to a ping counts as present, and otherwise the reason is given
   })
   await assertAnswers(place, undefined)
   const other = await certificateRecord(test, 'other')
-  await test.rejects(assertAnswers(place, other), /does not show the certificate Certificate other/)
+  await test.rejects(assertAnswers(place, other), /does not present the certificate Certificate other/)
   const broken = await serve(test, (_, response) => void response.writeHead(500).end())
   await test.rejects(assertAnswers(broken, undefined), /answers 500/)
   await test.rejects(assertAnswers({ host: '127.0.0.1', port: 1 }, undefined), /ECONNREFUSED/)

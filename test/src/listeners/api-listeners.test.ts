@@ -156,7 +156,7 @@ t.test('an address for metrics: nothing but them, and no frontend may take its p
   test.equal(listeners.all.length, 1, 'it is not an address of the API')
   const taken = viewOf({ l7Frontends: [{ ...frontend('f', null), ip: LOOPBACK, ports: String(place.port) }] })
   test.match(await listeners.verify(state.running, taken), [
-    { section: 'l7Frontends', id: 'f', field: 'ports', message: /the one of the metrics/ },
+    { section: 'l7Frontends', id: 'f', field: 'ports', message: /used by the metrics/ },
   ])
   await listeners.stop()
   await test.rejects(fetchOnce(place.port))
@@ -376,7 +376,7 @@ t.test('the local socket belongs to one daemon; without it the API is available 
   test.equal(await ask(), 200, 'the other one has not removed it')
   const long = join(folder, 'x'.repeat(120))
   await fixture(test, {}, '127.0.0.3', undefined, undefined, { localSocket: long, lines })
-  test.match(lines.join(), /that of a socket at most 107/)
+  test.match(lines.join(), /but a socket name has at most 107/)
   await listeners.close()
   test.notOk(existsSync(socketPath))
 })

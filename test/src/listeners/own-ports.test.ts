@@ -22,8 +22,8 @@ t.test('two listeners overlap on one port, when the address is the same or every
 })
 
 t.test('a frontend may not take a port of the API or of sshd', async (test) => {
-  test.same(fields('192.0.2.1', '80,9000-9500'), ['f.ports: port 9443 on 192.0.2.1 is the one of the API'])
-  test.same(fields('192.0.2.1', '2222'), ['f.ports: port 2222 on 192.0.2.1 is the one of sshd'])
+  test.same(fields('192.0.2.1', '80,9000-9500'), ['f.ports: port 9443 on 192.0.2.1 is used by the API'])
+  test.same(fields('192.0.2.1', '2222'), ['f.ports: port 2222 on 192.0.2.1 is used by sshd'])
   test.same(fields('192.0.2.1', '2222', false), [], 'sshd is off')
   test.same(fields('192.0.2.1', '9442,9444'), [])
   const elsewhere = [{ owner: 'the API', place: { host: '192.0.2.9', port: 9443 } }]

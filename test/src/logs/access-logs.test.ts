@@ -117,7 +117,7 @@ t.test('a thread that fails repeatedly is restarted after growing pauses', async
   test.teardown(() => logs.close())
   await logs.capture()
   await logs.capture()
-  await test.rejects(logs.search({ limit: 1 }), /the log thread is just being started again: .*ENOTDIR/)
+  await test.rejects(logs.search({ limit: 1 }), /the log thread is being restarted: .*ENOTDIR/)
   test.strictSame(pauses, [250])
   clock.advance(250)
   await test.rejects(logs.search({ limit: 1 }), /the log thread failed: .*ENOTDIR/)

@@ -222,16 +222,19 @@ t.test('a daemon that is restarted while the machine goes down continues with it
   test.match(memory.power, { change: 'reboot' }, 'until the machine is another one')
 })
 
-t.test('after a long stop of the daemon it has expired: connections are accepted again', async (test) => {
-  const deadline_ms = manualClock().uptime_ms() - 600_000
-  const begun = { change: 'halt', by: 'a@b', machine: machineMark(), deadline_ms }
-  const { power, done, told, memory } = fixture(test, { begun })
-  await power.resume()
-  test.same(done, ['enable frontend a', 'enable frontend b'])
-  test.match(told, [{ state: 'halt failed', reason: 'the daemon was stopped meanwhile' }])
-  test.equal(memory.power, null)
-  power.refuseGoingDown()
-})
+t.test(
+  'nobody expects it any more after the daemon was stopped for long: connections are taken again',
+  async (test) => {
+    const deadline_ms = manualClock().uptime_ms() - 600_000
+    const begun = { change: 'halt', by: 'a@b', machine: machineMark(), deadline_ms }
+    const { power, done, told, memory } = fixture(test, { begun })
+    await power.resume()
+    test.same(done, ['enable frontend a', 'enable frontend b'])
+    test.match(told, [{ state: 'halt failed', reason: 'the daemon was stopped in the meantime' }])
+    test.equal(memory.power, null)
+    power.refuseGoingDown()
+  },
+)
 
 t.test('a machine that was restarted since has done it', async (test) => {
   const machine = { ...machineMark(), startedAt: '1' }

@@ -29,7 +29,7 @@ t.test('all others are asked, and each without an answer has a reason', async (t
       ['c', 'lost: it refuses connections'],
       ['d', 'lost: It did not answer within 2 seconds'],
       ['e', 'lost: the node answered 503'],
-      ['f', 'lost: Its answer is unknown to this version of Fulcrum'],
+      ['f', 'lost: This version of Fulcrum cannot read its answer'],
     ],
   )
 })

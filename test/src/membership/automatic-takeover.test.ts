@@ -55,7 +55,7 @@ function preferred() {
 t.test('the preferred node takes over when its partner was gone for this time', async (t) => {
   const { pass } = preferred()
   t.same(await pass(5), [])
-  t.match(await pass(1), [{ by: 'fulcrum', reason: /node b was gone for 5 s/ }])
+  t.match(await pass(1), [{ by: 'fulcrum', reason: /node b was unreachable for 5 s/ }])
 })
 
 t.test('the other node never does, and none where none is preferred', async (t) => {

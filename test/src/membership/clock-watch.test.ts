@@ -52,13 +52,13 @@ t.test('a clock that differs is reported once, and once when it is right again',
       state: 'clock apart',
       nodeId: 'b',
       name: 'node b',
-      reason: 'Its clock is 8 s ahead of that of this node; look at NTP on both',
+      reason: 'Its clock is 8 s ahead of that of this node; check NTP on both',
     },
     {
       state: 'clock apart',
       nodeId: 'c',
       name: 'node c',
-      reason: 'Its clock is 3600 s behind that of this node; look at NTP on both',
+      reason: 'Its clock is 3600 s behind that of this node; check NTP on both',
     },
   ])
   t.same(await look(), [])

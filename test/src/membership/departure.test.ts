@@ -46,7 +46,7 @@ t.test('another one in maintenance comes first', async (t) => {
 t.test('its vote may be the one that is needed', async (t) => {
   const { departure, state } = await nodeA(t, ['a', 'b', 'c'])
   state.away = ['b']
-  t.match((await refuses(t, 'IN_USE', departure.refuse(false))).message, /nothing could be changed, as node b/)
+  t.match((await refuses(t, 'IN_USE', departure.refuse(false))).message, /no changes would be possible, because node b/)
   state.hasQuorum = false
   await departure.refuse(false)
   const five = await nodeA(t, ['a', 'b', 'c', 'd', 'e'])
@@ -59,10 +59,10 @@ t.test('its vote may be the one that is needed', async (t) => {
 t.test('addresses that no node takes over are reported before, and afterwards', async (t) => {
   const { departure, state } = await nodeA(t, ['a', 'b'])
   state.stuck = 'No other node is ready'
-  t.match((await refuses(t, 'IN_USE', departure.refuse(false))).message, /No other node is ready; force=true/)
+  t.match((await refuses(t, 'IN_USE', departure.refuse(false))).message, /No other node is ready; send force=true/)
   await departure.refuse(true)
   state.left = ['192.0.2.9']
-  t.match((await refuses(t, 'IN_USE', departure.begin('update', false))).message, /has taken 192\.0\.2\.9/)
+  t.match((await refuses(t, 'IN_USE', departure.begin('update', false))).message, /has taken over 192\.0\.2\.9/)
   await departure.begin('update', true)
 })
 

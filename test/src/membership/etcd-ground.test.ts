@@ -15,15 +15,15 @@ t.test('the program has to exist, and be new enough', async (t) => {
     (await refuses(t, 'NOT_SUPPORTED', assertGround({ says: async () => said, listen }, listen))).message
   t.match(await why(undefined), /not installed; install the package etcd-server/)
   t.match(await why('etcd Version: 3.4.23\n'), /3\.4\.23 is too old: install the package etcd-server/)
-  t.match(await why('Segmentation fault'), /its version is not known: install/)
+  t.match(await why('Segmentation fault'), /its version is unknown: install/)
 })
 
 t.test('each of the four ports has to be free', async (t) => {
   for (const [taken, what] of [
-    [listen.port, /nodes ask each other; end what listens there, or start this daemon with another --peer/],
-    [port + 1, /clients of etcd; end what listens there, or give another address/],
+    [listen.port, /for the peer API; stop the program that listens there, or start this daemon with another --peer/],
+    [port + 1, /clients of etcd; stop the program that listens there, or choose another address/],
     [port + 2, /members/],
-    [port + 3, /HAProxies share stick tables/],
+    [port + 3, /stick tables shared between HAProxies/],
   ] as const) {
     const other = createServer()
     other.listen(taken, host)
@@ -38,7 +38,7 @@ t.test('each of the four ports has to be free', async (t) => {
 
 t.test('the address has to belong to this node', async (t) => {
   const NOT_HERE =
-    /192\.0\.2\.1:9445 is no address of this node; it is needed for clients of etcd; give another address$/
+    /192\.0\.2\.1:9445 is not an address of this node; it is needed for clients of etcd; choose another address$/
   const { details } = await refuses(
     t,
     'INVALID_BODY',

@@ -140,7 +140,8 @@ t.test('a node that was away during its removal reports that after such an entry
 t.test('a member that lacks a key halts, and stays', async (t) => {
   let isGone = false
   const { cluster, done } = await withoutKey(t, undefined, { leave: async () => void (isGone = true) })
-  const why = /^entry \d+ of the cluster's log cannot be carried out here: .* with a key that this node does not have$/
+  const why =
+    /^entry \d+ of the cluster's log cannot be applied on this node: .* with a key that this node does not have$/
   t.match(cluster.log.halted, why)
   // A look starts the etcd that does not answer.
   await when(() => done.length > 0)

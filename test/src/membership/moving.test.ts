@@ -43,7 +43,10 @@ t.test('a name is changed, unless another node has it', async (t) => {
   const { parts, members } = await begun(t)
   t.equal(await changeNode(parts, 'first'), false)
   t.match(members.get('a'), { name: 'first', host: BEFORE })
-  t.match((await refuses(t, 'NAME_NOT_UNIQUE', changeNode(parts, 'RIGHT'))).message, /is called right \(\w+\): give/)
+  t.match(
+    (await refuses(t, 'NAME_NOT_UNIQUE', changeNode(parts, 'RIGHT'))).message,
+    /has the name right \(\w+\): choose/,
+  )
   await changeNode(parts, 'FIRST')
   t.equal(members.get('a')?.name, 'FIRST')
 })

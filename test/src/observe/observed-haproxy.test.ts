@@ -23,7 +23,7 @@ t.test('a folder with its own configuration is refused, staged or running', asyn
   const begin = () => observedHaproxy({ observe, state: '/s' }, store)
   await edit((draft) => draft.section('realServers').create(realServer('a')))
   const refusal = new SettingsError(
-    '--observe: the state folder /s holds the configuration of another HAProxy; choose another one with --state',
+    '--observe: the state folder /s contains the configuration of another HAProxy; choose another folder with --state',
   )
   test.throws(begin, refusal)
   await promote()

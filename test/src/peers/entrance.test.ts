@@ -91,7 +91,7 @@ t.test('no other client gets a byte, and nothing of it stays', async (test) => {
   test.ok((await heardBy(plain)) <= 7)
   await until(() => entrance.open === 0)
   test.same(entered, [])
-  test.match(told.join(''), /a stranger at the port of peers/)
+  test.match(told.join(''), /an unknown connection at the peer port/)
 })
 
 t.test('a revoked certificate is invalid, from the next connection on', async (test) => {

@@ -96,7 +96,7 @@ t.test('one hop: a request from a node is not forwarded', async (test) => {
     return { status: 200, headers: {}, body: `${kind}: ${message}` }
   })
   const answer = await cluster.client(test, server.port).forward(get('/a'))
-  test.match(await textOf(answer.body), /^refused: A request that a node has forwarded is not forwarded again/)
+  test.match(await textOf(answer.body), /^refused: A request forwarded by a node is not forwarded again/)
 })
 
 t.test('closing ends waits and running requests', async (test) => {

@@ -23,7 +23,7 @@ t.test('a certificate of the cluster is not enough: the node has to be a member'
   })
   const stranger = await testNode(cluster.authority, 'lb3')
   const client = cluster.client(test, server.port, { self: 'lb3', credentials: stranger.credentials })
-  test.match(await peerErrorOf(client.forward(get('/a'))), { kind: 'unreachable', message: /it ended the connection/ })
+  test.match(await peerErrorOf(client.forward(get('/a'))), { kind: 'unreachable', message: /it closed the connection/ })
   // A member's key under the name of another one.
   cluster.members.set(stranger.pin, 'lb4')
   const other = cluster.client(test, server.port, { self: 'lb3', credentials: stranger.credentials })

@@ -99,6 +99,6 @@ t.test('a node without a cluster moves nothing', async (test) => {
   const { call, created, node } = await fixture()
   const id = await created('192.0.2.10')
   const move = (body: object) => call('PUT', `/fips/${id}/move`, { body })
-  test.match(await move({ nodeId: node }), { status: 404, json: { code: 'NOT_FOUND', message: /in no cluster/ } })
+  test.match(await move({ nodeId: node }), { status: 404, json: { code: 'NOT_FOUND', message: /not in a cluster/ } })
   test.match(await move({}), { status: 422, json: { errors: [{ field: 'nodeId' }] } })
 })

@@ -45,7 +45,7 @@ t.test('five answers of one login may be wrong', async (test) => {
   wrong.set('code', 'guessed')
   for (let tries = 0; tries < 5; tries++) await test.rejects(logins.finish(asking, wrong, cookie), /is not valid/)
   const right = new URL(provider.authorize(location)).searchParams
-  await test.rejects(logins.finish(asking, right, cookie), /has begun no such login/)
+  await test.rejects(logins.finish(asking, right, cookie), /did not start this login/)
   test.equal(provider.asked.filter((path) => path === '/token').length, 5)
 })
 

@@ -82,8 +82,8 @@ const CLAIMS: readonly (readonly [string, () => object, RegExp])[] = [
   ['not valid yet', () => ({ nbf: NOW() + 600 }), /"nbf"/],
   ['e-mail unverified', () => ({ email_verified: false }), /email_verified is false/],
   ['e-mail unverified, as text', () => ({ email_verified: 'false' }), /email_verified is false/],
-  ['no e-mail', () => ({ email: undefined }), /claim email holds no text/],
-  ['an e-mail that is a list', () => ({ email: ['jane@example.org'] }), /claim email holds no text/],
+  ['no e-mail', () => ({ email: undefined }), /claim email is not a string/],
+  ['an e-mail that is a list', () => ({ email: ['jane@example.org'] }), /claim email is not a string/],
 ]
 for (const [title, claims, reason] of CLAIMS)
   t.test(`refused: ${title}`, async (test) => {

@@ -33,7 +33,7 @@ t.test('a provider that is down is an error', async (test) => {
 
 t.test('no request without https, to this machine itself, or to a foreign certificate', async (test) => {
   const { issuer, ask, asked } = await fixture(test)
-  await test.rejects(ask(issuer.replace('https', 'http'), GET), /without https/)
+  await test.rejects(ask(issuer.replace('https', 'http'), GET), /contacted by https/)
   const strict = await fixture(test, { allowsLoopback: false })
   await test.rejects(strict.ask(`${strict.issuer}/keys`, GET), /where no identity provider may be/)
   await test.rejects(ask('https://169.254.169.254/latest/meta-data', GET), /where no identity provider may be/)

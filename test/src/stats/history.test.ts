@@ -137,8 +137,8 @@ t.test('an archive that cannot store is reported, and the answer has another tag
   })
   t.strictSame(messages, [
     'Layer 7 history',
-    'Layer 7 history; since 1970-01-01T00:00:00.000Z nothing is stored, the last five minutes are in memory: the disk is full',
-    'Layer 7 history; since 1970-01-01T00:00:00.000Z less is kept second by second: the disk is full',
+    'Layer 7 history; since 1970-01-01T00:00:00.000Z nothing is stored, only the last five minutes are in memory: the disk is full',
+    'Layer 7 history; since 1970-01-01T00:00:00.000Z fewer seconds are kept in full resolution: the disk is full',
     'Layer 7 history',
   ])
   t.equal(new Set(tags).size, 3)
@@ -409,7 +409,7 @@ t.test('data that left the archive before it was read are not answered as unknow
     t.equal(slices?.next().done, false)
     later_s = edge_s + passed_s
     const end = slices?.next()
-    t.match(end, isCut ? { done: true, value: 'a part of the window was gone before it was read' } : { done: false })
+    t.match(end, isCut ? { done: true, value: 'a part of the window was removed before it was read' } : { done: false })
   }
 })
 

@@ -145,29 +145,32 @@ t.test('rendered once per tick and view, with an ETag for as long as the bytes s
   t.not(live.render({ kind: 'all' })?.etag, third?.etag)
 })
 
-t.test('without an answer of HAProxy every object is listed as unknown, with time and reason', async (t) => {
-  const live = new LiveAnswers(names(), 'n')
-  t.match(parse(live.render({ kind: 'frontends' })?.body).message, /has not been asked/)
-  live.update({
-    sequence: 2,
-    csv: undefined,
-    rows: undefined,
-    kinds: undefined,
-    statuses: undefined,
-    layout: 0,
-    since_ms: 1_700_000_000_000,
-    reason: 'its socket does not exist',
-  })
-  const { message, data } = parse(live.render({ kind: 'rips' })?.body)
-  t.equal(message, 'HAProxy has not answered since 2023-11-14T22:13:20.000Z: its socket does not exist')
-  t.strictSame(
-    data.map((real) => [real['name'], real['status'], real['bytesIn']]),
-    [
-      ['web 1', 'UNKNOWN', null],
-      ['web 2', 'UNKNOWN', null],
-    ],
-  )
-})
+t.test(
+  'without an answer of HAProxy every object is listed as unknown, and it is said since when and why',
+  async (t) => {
+    const live = new LiveAnswers(names(), 'n')
+    t.match(parse(live.render({ kind: 'frontends' })?.body).message, /has not been queried/)
+    live.update({
+      sequence: 2,
+      csv: undefined,
+      rows: undefined,
+      kinds: undefined,
+      statuses: undefined,
+      layout: 0,
+      since_ms: 1_700_000_000_000,
+      reason: 'its socket does not exist',
+    })
+    const { message, data } = parse(live.render({ kind: 'rips' })?.body)
+    t.equal(message, 'HAProxy has not answered since 2023-11-14T22:13:20.000Z: its socket does not exist')
+    t.strictSame(
+      data.map((real) => [real['name'], real['status'], real['bytesIn']]),
+      [
+        ['web 1', 'UNKNOWN', null],
+        ['web 2', 'UNKNOWN', null],
+      ],
+    )
+  },
+)
 
 t.test('after a silence the rows are looked up again, whatever number their layout has', async (t) => {
   const live = new LiveAnswers(names(), 'n')

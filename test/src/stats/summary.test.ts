@@ -102,7 +102,11 @@ t.test('layer 7 of a HAProxy that is configured by others: servers in maintenanc
 t.test('layer 7 without an answer: nothing is up, nothing is down', async (test) => {
   const live = new LiveAnswers(names, 'n')
   const { layer, down } = await summarizeLayer7(live, new PlacedObjects(names))
-  test.match(layer, { problem: /not been asked/, frontends: { total: 2, up: 0, down: 0 }, traffic: { sessions: null } })
+  test.match(layer, {
+    problem: /not been queried/,
+    frontends: { total: 2, up: 0, down: 0 },
+    traffic: { sessions: null },
+  })
   test.same(down, [])
 })
 

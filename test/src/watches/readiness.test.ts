@@ -60,7 +60,7 @@ const NOT_READY = ['1\n', '0\n']
 t.test('a node is not ready before it matches running', async (test) => {
   const { readiness, told, writes } = fixture()
   test.same(await told(), [undefined, undefined])
-  test.equal(readiness.why, 'it has not looked yet')
+  test.equal(readiness.why, 'it has not been checked yet')
   await readiness.start()
   test.teardown(() => readiness.close())
   test.same(await told(), READY)

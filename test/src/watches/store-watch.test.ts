@@ -24,8 +24,8 @@ t.test('a store that has failed ends the daemon once its disk works, with a mess
   failure = 'the disk failed (Input/output error)'
   await test.rejects(watch.look(), /ENOENT/)
   await test.rejects(watch.look(), /ENOENT/, 'the disk does not work yet')
-  test.equal(lines.length, 1, 'reported once')
-  test.match(lines[0], /"level":"error".*starts anew.*Input\/output error/)
+  test.equal(lines.length, 1, 'told once')
+  test.match(lines[0], /"level":"error".*the daemon restarts.*Input\/output error/)
   test.same(ended, [])
   stateFolder = folder
   await watch.look()

@@ -51,7 +51,7 @@ t.test('an invalid token, or one for something else, is deleted', async (t) => {
   const ofNodes = (await issue('node')).toText()
   hand(ofNodes)
   t.equal(await look(), false)
-  t.match(lines[1], /OTHER_ROLE.*make a token for a witness/)
+  t.match(lines[1], /OTHER_ROLE.*create a token for a witness/)
   const secret = ofNodes.split('.')[2] ?? ''
   t.notOk(lines.join('').includes(secret))
 })
@@ -63,7 +63,7 @@ t.test('without an answer it is retried, with the same key, and reported once', 
   const before = files.applying()
   t.equal(await look(), true)
   t.same(files.applying(), before)
-  t.match(lines, [/UNREACHABLE.*tried again/])
+  t.match(lines, [/UNREACHABLE.*this is retried/])
   hand(JoinToken.create(PIN, [`127.0.0.1:${await freePort()}`]).toText())
   t.equal(await look(), true)
   t.not(files.applying()?.nodeId, before?.nodeId, 'with another token it is another one')

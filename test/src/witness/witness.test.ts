@@ -98,7 +98,7 @@ t.test('after a start at which its etcd fails, or the token cannot be read, it c
   await close()
   await etcd.goOut()
   await (await begin()).close()
-  t.equal(said.at(-1), 'reaches too few voters of the cluster site')
+  t.equal(said.at(-1), 'can reach too few voters of the cluster site')
 
   const other = await newWitness(t)
   mkdirSync(other.tokenFile)
@@ -112,7 +112,7 @@ t.test('admitted while its port is in use, it continues when that is free', asyn
   const witness = await newWitness(t)
   witness.hand((await nodes.issue()).toText())
   const inTheWay = createServer()
-  const isIn = (message: string) => message.startsWith('this is the witness')
+  const isIn = (message: string) => message.startsWith('this is now the witness')
   const info = (message: string) => void (isIn(message) && inTheWay.listen(witness.peer))
   await witness.begin({ log: { ...silentLog, info } })
   t.ok(inTheWay.listening)

@@ -8,8 +8,8 @@ import type { NodeCommand, NodeLine, NodeSettings, NodeShown } from './lines.ts'
 
 const PROGRAM = new URL('node.ts', import.meta.url).pathname
 const PRELOADED = new URL('../../../src/code-cache.mjs', import.meta.url).pathname
-const TAKEN_OVER = 'the store was taken over from a checkpoint'
-/** The part of its log that is kept to explain a failure. */
+const TAKEN_OVER = 'the store was loaded from a checkpoint'
+/** Of what it wrote to its log, for whoever looks for the reason of a failure. */
 const LOG_LENGTH_MAX = 20_000
 
 /** A node that is ended, killed, suspended and restarted on the same folder. */

@@ -39,9 +39,9 @@ function outcomeOf(error: unknown): readonly [Outcome, why: string] {
   if (error instanceof Refused) return ['refused', error.message]
   if (error instanceof ApiError && ['NO_QUORUM', 'TOO_MANY_AT_ONCE'].includes(error.code)) {
     const { message } = error
-    // A closing node no longer carries out the entry itself.
-    if (message.includes('was written, and is in force')) return ['answered', message]
-    return [message.includes('is not known') ? 'unknown' : 'refused', message]
+    // By a node that is being closed, and does not carry it out itself any more.
+    if (message.includes('was written and is in effect')) return ['answered', message]
+    return [message.includes('is unknown') ? 'unknown' : 'refused', message]
   }
   return ['broken', error instanceof Error ? (error.stack ?? error.message) : String(error)]
 }

@@ -77,8 +77,8 @@ function outcomeOf({ status, json }: Answer): Outcome {
   if (status >= 200 && status < 300) return 'answered'
   if (status === 0 || status === 500 || status === 504) return 'unknown'
   const { message = '' } = json
-  if (message.includes('was written, and is in force')) return 'answered'
-  return message.includes('is not known') || message.includes('cannot be shown') ? 'unknown' : 'refused'
+  if (message.includes('was written and is in effect')) return 'answered'
+  return message.includes('is unknown') || message.includes('cannot be shown') ? 'unknown' : 'refused'
 }
 
 /** Its own records by name, which no other client edits. */

@@ -21,7 +21,7 @@ function fixture(test: Test, script: string, { isNew = false } = {}) {
 
 t.test('it is started with its arguments, once, and stopped', async (t) => {
   const { folder, host, perform, withArguments } = fixture(t, 'echo "$@" >> "$0.said"; while :; do sleep 1; done')
-  t.match(await perform('start'), { exitCode: 1, output: /no cluster/ })
+  t.match(await perform('start'), { exitCode: 1, output: /not in a cluster/ })
   t.equal(await host.unitState('etcd'), 'stopped')
   withArguments()
   t.same(await perform('start'), { exitCode: 0, output: '' })

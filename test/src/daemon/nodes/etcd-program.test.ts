@@ -19,7 +19,7 @@ t.test('a named one is accepted or refused, never replaced', async (t) => {
   await t.rejects(etcdProgram(old), { message: `FULCRUM_ETCD ${old}: etcd 3.4.23 is too old: install ` })
   await t.rejects(
     etcdProgram('/none/etcd'),
-    /FULCRUM_ETCD \/none\/etcd: it does not run \(ENOENT\), so its version is not known: install /,
+    /FULCRUM_ETCD \/none\/etcd: it cannot be run \(ENOENT\), so its version is unknown: install /,
   )
 })
 
@@ -34,7 +34,7 @@ t.test("the machine's, when it is new enough; otherwise a downloaded one", async
   t.teardown(() => (process.env['PATH'] = path))
   process.env['PATH'] = temporaryFolder(t, 'empty')
   t.same(await etcdProgram('etcd', fetch), { program: fetched, version: '3.5.99' })
-  await t.rejects(etcdProgram('etcd', join(folder, 'none.mjs')), /a cluster needs etcd: it does not run \(ENOENT\)/)
+  await t.rejects(etcdProgram('etcd', join(folder, 'none.mjs')), /a cluster needs etcd: it cannot be run \(ENOENT\)/)
   writeFileSync(fetch, 'process.exit(1)')
   await t.rejects(etcdProgram('etcd', fetch), /install it, or name its program with FULCRUM_ETCD/)
 })

@@ -29,5 +29,5 @@ t.test('the nodes that a start finds', async (t) => {
 t.test('a folder that does not belong to such a cluster is left alone', async (t) => {
   const state = temporaryFolder(t, 'nodes')
   mkdirSync(join(state, 'node-1'))
-  t.throws(() => foundNodes(state, places(3)), /has a folder node-1 and no nodes\.json: .*--state/)
+  t.throws(() => foundNodes(state, places(3)), /has a folder node-1 but no nodes\.json: .*--state/)
 })

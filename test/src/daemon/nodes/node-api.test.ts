@@ -16,7 +16,10 @@ t.test('calls a node like any client, and does not confuse it with another', asy
   await t.rejects(api.login(ADMIN.email, 'wrong'), /node 2 refused POST \/token: /)
   await api.login(ADMIN.email, ADMIN.password)
   t.equal(await api.get('/cluster'), null)
-  await t.rejects(api.post('/cluster/tokens', {}), /node 2 refused POST \/cluster\/tokens: This node is in no cluster/)
+  await t.rejects(
+    api.post('/cluster/tokens', {}),
+    /node 2 refused POST \/cluster\/tokens: This node is not in a cluster/,
+  )
   const other = new NodeApi({ ...place, listen: { ...listen, port: await freePort() } })
   await t.rejects(other.get('/ping'), /node 2 cannot be asked: .*ECONNREFUSED/)
 })

@@ -32,14 +32,14 @@ t.test('impossible settings are refused with the reason', async (t) => {
     [['--keep'], /--keep/],
     [['--check'], /--state \/s\/node-1/],
     [['--repair'], /--repair/],
-    [['--listen', '0.0.0.0:9443'], /must be an address of loopback/],
-    [['--listen', '[::1]:9443'], /must be an address of loopback/],
+    [['--listen', '0.0.0.0:9443'], /must be a loopback address/],
+    [['--listen', '[::1]:9443'], /must be a loopback address/],
     [['--listen', '127.0.0.253:9443'], /up to 127\.x\.x\.252/],
-    [['--listen', '127.0.0.1:0'], /ports must be told/],
-    [['--listen', '127.0.0.1:65532'], /no three ports above/],
+    [['--listen', '127.0.0.1:0'], /ports must be given/],
+    [['--listen', '127.0.0.1:65532'], /no room for the next three ports/],
     [['--peer', '127.0.0.2:9444'], /--peer 127\.0\.0\.2 must have the address of --listen/],
     [['--http', '127.0.0.2:80'], /--http 127\.0\.0\.2/],
-    [['--peer', '127.0.0.1:9441'], /ports of their own/],
+    [['--peer', '127.0.0.1:9441'], /must all differ/],
   ]
   for (const [argv, why] of refused) t.throws(() => places(...argv), { message: why }, argv.join(' '))
   t.ok(places('--listen', '127.0.0.252:9443'))

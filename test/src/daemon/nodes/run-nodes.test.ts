@@ -25,6 +25,6 @@ t.test('a folder of something else is left as it is', async (t) => {
   mkdirSync(join(state, 'node-1'))
   const listen = { host: '127.0.0.1', port: 1 }
   const settings = testSettings(state, { listen, peer: { ...listen, port: 2 } })
-  await t.rejects(runNodes(settings, 3, {}, never), /folder node-1 and no nodes\.json/)
+  await t.rejects(runNodes(settings, 3, {}, never), /folder node-1 but no nodes\.json/)
   t.same(readdirSync(state).toSorted(), ['lock', 'node-1'])
 })

@@ -70,7 +70,7 @@ t.test('a daemon that ends reports nothing more; the next one resumes it', async
   const second = open().run(job, plan)
   writeFileSync(gate, 'go\n')
   await second
-  test.match(lines().join('\n'), /the daemon was started again/)
+  test.match(lines().join('\n'), /the daemon was restarted/)
   test.equal(lines().at(-1), 'end')
   test.notOk(isSettled)
 })

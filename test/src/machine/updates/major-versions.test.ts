@@ -33,7 +33,7 @@ t.test('a broken list is reported, not guessed', async (test) => {
     [{ ...version('2'), osRelease: '' }],
   ]) {
     writeFileSync(file, JSON.stringify(broken))
-    test.throws(() => majorVersions(file, '1'), /is no list of versions/)
+    test.throws(() => majorVersions(file, '1'), /is not a list of versions/)
   }
   writeFileSync(file, '[')
   test.throws(() => majorVersions(file, '1'))

@@ -108,14 +108,14 @@ t.test('one node after another, holders of addresses last', async (t) => {
     package: 'fulcrum',
     nodes: [{ nodeId: 'b', from: '1', to: '2' }, { nodeId: 'c' }, { nodeId: 'a' }],
   })
-  t.same(log[0], 'b is updated from 1 to 2, and is well')
+  t.same(log[0], 'b is updated from 1 to 2, and is healthy')
   t.match(site.told[0], { state: 'node updated', nodeId: 'b', version: '2' })
 })
 
 t.test('it stops at the first that does not recover, and says why', async (t) => {
   const AILMENTS: readonly (readonly [RegExp, (site: Site) => void])[] = [
-    [/stopped at c: no space\. Updated before: b\. Not begun: a/, (site) => (site.problem = 'c')],
-    [/at c: it is not reached/, (site) => site.see('c', { isReached: false })],
+    [/stopped at c: no space\. Updated before: b\. Not started: a/, (site) => (site.problem = 'c')],
+    [/at c: it cannot be reached/, (site) => site.see('c', { isReached: false })],
     [/at c: it does not answer: it refuses connections/, (site) => (site.away = 'c')],
     [/at c: it has no vote/, (site) => site.see('c', { isVoter: false })],
     [/at c: it is in maintenance/, (site) => site.see('c', { isMaintained: true })],

@@ -85,10 +85,10 @@ t.test('addresses are tried in turn, with the reasons of those that did not answ
     test.equal(answer.address, `127.0.0.1:${member.server.port}`)
     test.match(answer.unanswered, [
       { address: `127.0.0.1:${closed}`, why: 'it refuses connections' },
-      { address: `127.0.0.1:${foreign}`, why: 'what answers there is not of the cluster that gave the token out' },
-      { address: `127.0.0.1:${without}`, why: 'it takes no nodes in' },
-      { address: `127.0.0.1:${inNone}`, why: 'it takes no nodes in' },
-      { address: `127.0.0.1:${broken}`, why: /^its answer is lost/ },
+      { address: `127.0.0.1:${foreign}`, why: 'the server there is not part of the cluster that issued the token' },
+      { address: `127.0.0.1:${without}`, why: 'it accepts no nodes' },
+      { address: `127.0.0.1:${inNone}`, why: 'it accepts no nodes' },
+      { address: `127.0.0.1:${broken}`, why: /^its answer was lost/ },
     ])
     test.equal(answer.unanswered.length, 5)
   }
@@ -101,7 +101,7 @@ t.test('a member that does not expect joining nodes admits none', async (test) =
   test.match(await refusalOf(clientOf(joiner, member.newToken([closed.port])).look()), {
     name: 'JoinError',
     code: 'UNREACHABLE',
-    message: `No member of the cluster can be reached; look at addresses and firewalls, or make a new token (127.0.0.1:${closed.port}: it takes no nodes in)`,
+    message: `No member of the cluster can be reached; check addresses and firewalls, or create a new token (127.0.0.1:${closed.port}: it accepts no nodes)`,
   })
 })
 
@@ -119,8 +119,11 @@ t.test('a silent member, or one that accepts nothing, is given up', async (test)
   })
   const silent = await listening(test, member.cluster.lb1.credentials, () => undefined)
   const asked = clientOf(joiner, member.newToken([silent]), { patience: { answer_ms: 20 } })
-  test.match(await refusalOf(asked.look()), { code: 'UNREACHABLE', message: /its answer is lost/ })
-  test.match(await refusalOf(asked.join()), { code: 'LOST', message: /not known; try again, with the same token/ })
+  test.match(await refusalOf(asked.look()), { code: 'UNREACHABLE', message: /its answer was lost/ })
+  test.match(await refusalOf(asked.join()), {
+    code: 'LOST',
+    message: /It is unknown .*; try again with the same token/,
+  })
 })
 
 t.test('a busy member is no refusal of the cluster', async (test) => {
@@ -193,8 +196,8 @@ t.test('behind a forwarded port it listens elsewhere, and another machine in its
   const wrong = await lineTo(test, member.server.port)
   const misled = { ...joiner, application: { ...joiner.application, address: `127.0.0.1:${wrong.port}` } }
   const client = clientOf(misled, token, { listen })
-  test.match((await client.look()).welcome, { reachable: false, why: 'somebody else answers there' })
-  test.match(await refusalOf(client.join()), { code: 'ADDRESS_UNREACHABLE', message: /somebody else answers there/ })
+  test.match((await client.look()).welcome, { reachable: false, why: 'another program answers there' })
+  test.match(await refusalOf(client.join()), { code: 'ADDRESS_UNREACHABLE', message: /another program answers there/ })
   test.notOk((await member.tokens.kept(token.id))?.usedBy)
 })
 
@@ -207,7 +210,7 @@ t.test('another cluster is recognised by its pin, and receives nothing', async (
   for (const ask of [() => client.look(), () => client.join()]) {
     test.match(await refusalOf(ask()), {
       code: 'WRONG_PIN',
-      message: /not of the cluster that gave .*make a new token/,
+      message: /do not belong to the cluster that issued it; create a new token/,
     })
   }
   test.same(heard, [])
@@ -260,7 +263,7 @@ t.test('a welcome from a node that does not know the token is not trusted', asyn
     for (const ask of [() => client.look(), () => client.join()]) {
       test.match(await refusalOf(ask()), {
         code: 'WRONG_PROOF',
-        message: /does not know the token; look who is between/,
+        message: /does not know the token; check what is between/,
       })
     }
   }
@@ -329,7 +332,7 @@ t.test('after a member that is lost midway the next one is asked', async (test) 
     return await use(id, change)
   }
   const answer = await clientOf(joiner, token, { patience: { answer_ms: NEVER_MS } }).join()
-  test.match(answer, { welcome: { letIn: 'lb3' }, unanswered: [{ why: /^its answer is lost/ }] })
+  test.match(answer, { welcome: { letIn: 'lb3' }, unanswered: [{ why: /^its answer was lost/ }] })
 })
 
 /** The token with another address in it. */

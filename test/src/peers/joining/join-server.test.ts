@@ -57,7 +57,7 @@ t.test('a preview shows the cluster, and uses up nothing', async (test) => {
     nodes: [{ id: 'lb2', name: 'Load balancer 2', address: '127.0.0.1:9444' }],
   }
   test.match(await ask(test, member, { joiner, token }), {
-    welcome: { ...seen, reachable: false, why: 'the connection was refused, or there is no way to it' },
+    welcome: { ...seen, reachable: false, why: 'the connection was refused, or there is no route to it' },
     proof: /^[\w-]{43}$/,
   })
   await probed(test)
@@ -88,9 +88,9 @@ t.test('each refusal has a code and a next step, and leaves the token as it was'
   const expired = member.newToken([1], Date.now() - 3_600_000)
   const unknown = JoinToken.create(token.pin, ['127.0.0.1:1'])
   const refusals: readonly (readonly [code: string, step: RegExp, parts: Partial<AskingParts>])[] = [
-    ['OTHER_PROTOCOL', /protocol 2 and the cluster by 1; install/, { protocol: 2, proof: undefined }],
-    ['TOKEN_UNKNOWN', /make another one/, { token: unknown }],
-    ['TOKEN_EXPIRED', /valid until .*make another one/, { token: expired }],
+    ['OTHER_PROTOCOL', /protocol 2, but the cluster uses 1; install/, { protocol: 2, proof: undefined }],
+    ['TOKEN_UNKNOWN', /create another one/, { token: unknown }],
+    ['TOKEN_EXPIRED', /valid until .*create another one/, { token: expired }],
     ['WRONG_PROOF', /copy the token again/, { proof: 'AAAA' }],
     ['WRONG_PROOF', /copy the token again/, { tokenId: other.id }],
     ['WRONG_PROOF', /copy the token again/, { session: { memberId: 'lb1' } }],
@@ -99,10 +99,10 @@ t.test('each refusal has a code and a next step, and leaves the token as it was'
     ['WRONG_PROOF', /copy the token again/, { token: expired, proof: 'AAAA' }],
     ['INVALID_APPLICATION', /HOST:PORT/, { application: { address: '127.0.0.1' } }],
     ['INVALID_APPLICATION', /PKCS#10/, { application: { clientRequest: 'x' } }],
-    ['OTHER_VERSION', /Fulcrum 99\.0\.0 .*same version/, { application: { version: '99.0.0' } }],
+    ['OTHER_VERSION', /Fulcrum 99\.0\.0, .*same version/, { application: { version: '99.0.0' } }],
     ['OTHER_VERSION', /earlier Fulcrum .*update it/, { application: { level: LEVEL - 1 } }],
     ['CLOCK_SKEW', /behind .*set it, or use NTP/, { application: { now_ms: Date.now() - 70_000 } }],
-    ['ALREADY_MEMBER', /remove that one/, { joiner: { ...joiner, joinerId: 'old' } }],
+    ['ALREADY_MEMBER', /remove it first/, { joiner: { ...joiner, joinerId: 'old' } }],
     ['ADDRESS_UNREACHABLE', /127\.0\.0\.1:\d+: the connection was refused.*open that port/, {}],
   ]
   for (const [code, message, parts] of refusals) {
@@ -160,7 +160,7 @@ t.test('the same node may come again, another one may not', async (test) => {
   const again = await ask(test, member, { joiner, token, intent: 'join' })
   test.match([first, again], [{ welcome: { letIn: 'lb3' } }, { welcome: { letIn: 'lb3' } }])
   test.equal(member.admitted.length, 2)
-  const used = { refusal: { code: 'TOKEN_USED', message: /lb3 has used.*make another/ } }
+  const used = { refusal: { code: 'TOKEN_USED', message: /lb3 has already used.*create another/ } }
   const [other, sameName] = [await newJoiner('lb4'), await newJoiner('lb3')]
   for (const one of [other, sameName]) {
     test.match(await ask(test, member, { joiner: one, token, intent: 'join' }), used)
@@ -203,7 +203,7 @@ t.test('refusals of the cluster are passed on, and of a defect only its existenc
   })
   const token = member.newToken()
   await probed(test)
-  const failed = { refusal: { code: 'REFUSED', message: 'The member failed to let the node in; its log says why' } }
+  const failed = { refusal: { code: 'REFUSED', message: 'The member failed to accept the node; see its log' } }
   const expected = [
     { refusal: { code: 'ALREADY_MEMBER', message: 'There are five nodes' } },
     { refusal: { code: 'REFUSED', message: 'Too few nodes answer' } },

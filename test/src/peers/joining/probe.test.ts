@@ -34,7 +34,7 @@ t.test('the holder of the key is reachable, as often as it is checked', async (t
 
 t.test('nothing listens', async (test) => {
   const found = await probe(addressOf(await newJoiner()), pin, NEVER_MS)
-  test.same(found, { reachable: false, why: 'the connection was refused, or there is no way to it' })
+  test.same(found, { reachable: false, why: 'the connection was refused, or there is no route to it' })
 })
 
 t.test('a silent listener is given up', async (test) => {
@@ -42,8 +42,8 @@ t.test('a silent listener is given up', async (test) => {
   test.same(await probe(at, pin, 20), { reachable: false, why: 'the connection timed out' })
 })
 
-t.test('another listener: another key, another protocol, a service of any kind', async (test) => {
-  const other = { reachable: false, why: 'somebody else answers there' }
+t.test('somebody else: another key, another protocol, a service of any kind', async (test) => {
+  const other = { reachable: false, why: 'another program answers there' }
   test.same(
     await probe(await probed(test), await pinOfRequest((await newJoiner()).application.peerRequest), 60_000),
     other,

@@ -74,6 +74,6 @@ t.test('a witness requests no client certificate, and a token is for the one or 
   test.equal(keys, `${pin}.${pin}`)
   assertRole(ofWitness, 'witness')
   assertRole(application, 'node')
-  test.throws(() => assertRole(application, 'witness'), { code: 'OTHER_ROLE', message: /make a token for a node$/ })
-  test.throws(() => assertRole(ofWitness, 'node'), { code: 'OTHER_ROLE', message: /make a token for a witness$/ })
+  test.throws(() => assertRole(application, 'witness'), { code: 'OTHER_ROLE', message: /create a token for a node$/ })
+  test.throws(() => assertRole(ofWitness, 'node'), { code: 'OTHER_ROLE', message: /create a token for a witness$/ })
 })

@@ -129,7 +129,7 @@ t.test('a provider that is down, or admits no user, becomes a refusal', async (t
   await call('PUT', '/services/apply')
   const answer = await anonymous('GET', '/oidc/login')
   test.equal(answer.status, 401)
-  test.match(answer.json, { code: 'INVALID_CREDENTIALS', message: /does not answer as it should/ })
+  test.match(answer.json, { code: 'INVALID_CREDENTIALS', message: /does not answer correctly/ })
 })
 
 t.test('a refused browser is redirected to the page, with a word and nothing of the sent data', async (test) => {
