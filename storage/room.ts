@@ -18,15 +18,15 @@ export class StoreFailedError extends Error {
 
   constructor(reason: string, what: keyof typeof FAILED) {
     const [came, then] = FAILED[what]
-    super(`${came}, because ${reason}: the daemon starts anew as soon as the disk works; ${then}`)
+    super(`${came}, because ${reason}: the daemon restarts as soon as the disk works; ${then}`)
   }
 }
 
 /** Outcomes by operation: when LMDB fails, only the next start knows whether its transaction was stored. */
 const FAILED = {
-  doing: ['It is not known whether this is stored', 'look then, and repeat it if it is not there'],
-  writing: ['Nothing was changed', 'repeat it then'],
-  reading: ['This cannot be read', 'ask again then'],
+  doing: ['It is unknown whether this was stored', 'check then, and repeat the request if it was not'],
+  writing: ['Nothing was changed', 'repeat the request then'],
+  reading: ['This cannot be read', 'repeat the request then'],
 } as const
 
 /**
@@ -40,7 +40,7 @@ export function makeLockFile(directory: string): void {
     writeFileSync(path, new Uint8Array(LOCK_BYTES), { mode: 0o600 })
   } catch (error) {
     rmSync(path, { force: true })
-    throw new NoRoomError(`${path} cannot be made: ${refusalOf(error)}`)
+    throw new NoRoomError(`${path} cannot be created: ${refusalOf(error)}`)
   }
 }
 
@@ -123,7 +123,7 @@ function refusalOf(error: unknown): string {
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota of the disk is used up',
-  EFBIG: 'its file has reached the largest size that is allowed',
+  EFBIG: 'its file has reached the maximum size',
   EROFS: 'the disk is read-only',
   EIO: 'the disk fails (EIO)',
   EMFILE: 'the process has too many open files',

@@ -57,7 +57,7 @@ export async function checkPlan(host: Host, steps: readonly Step[]): Promise<Pla
 
 function notPutBack({ path }: CheckStep, problems: readonly string[]): Failure | undefined {
   if (problems.length === 0) return undefined
-  const instead = { kind: 'replaceFile', why: `put back what the check of ${path} wrote` } as const
+  const instead = { kind: 'replaceFile', why: `restore the files that the check of ${path} wrote` } as const
   return { output: problems.join('\n'), missing: false, instead }
 }
 

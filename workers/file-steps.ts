@@ -157,7 +157,7 @@ export async function removeFile(
 async function keepFound({ host, undos }: Run, path: string, content: string): Promise<void> {
   if (content.includes(UNDECODED)) {
     const advice = `convert it with iconv, or move it away`
-    throw new Error(`${path} is not in UTF-8, so it could not be given back as it was found: ${advice}`)
+    throw new Error(`${path} is not in UTF-8, so it could not be restored as it was found: ${advice}`)
   }
   const key = foundFile(path)
   const kept = await host.found.get(key)

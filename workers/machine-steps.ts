@@ -118,7 +118,7 @@ export async function setting(run: Run, step: SettingStep): Promise<Failure | un
   const failure = failureOf(await host.writeSetting(step.setting, wanted, step.timeout_ms))
   if (failure !== undefined) return failure
   const now = await host.readSetting(step.setting)
-  if (now !== wanted) return { output: `${key} is ${now ?? 'gone'} and not ${wanted}`, missing: false }
+  if (now !== wanted) return { output: `${key} is ${now ?? 'missing'} and not ${wanted}`, missing: false }
   if (givesBack) await forgetFound(run, key)
   return undefined
 }

@@ -12,7 +12,7 @@ const READ_TIMEOUT_S = 60
 /** Exit code of a program that was ended by its deadline. */
 const TIMED_OUT = 124
 const AR_MAGIC = '!<arch>\n'
-const NO_SPACE = 'cannot be kept: no space is left where this daemon keeps its files'
+const NO_SPACE = 'cannot be stored: the disk of the state folder is full'
 /** Limit of Linux, in bytes. */
 const FILE_NAME_MAX = 255
 const NAME = /^[a-z0-9][a-z0-9+.-]+$/
@@ -53,7 +53,7 @@ export async function keepPackage(
     const others = (await readdir(folder)).filter((name) => /^[a-z0-9].*\.deb$/.test(name))
     const same = others.filter((name) => name.startsWith(`${found.name}_`))
     if (same.length === 0 && others.length >= files_max) {
-      return { problem: `${others.length} uploaded packages wait already; install them first` }
+      return { problem: `${others.length} uploaded packages are already waiting; install them first` }
     }
     await renameDurably(temporary, join(folder, file))
     for (const name of same.filter((other) => other !== file)) await removeDurably(join(folder, name))
@@ -73,7 +73,7 @@ function decoded(sent: string): Buffer | string {
   const text = /\s/.test(sent) ? sent.replaceAll(/\s+/g, '') : sent
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return 'must be base64'
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.toString('latin1', 0, AR_MAGIC.length) !== AR_MAGIC) return 'is no Debian package'
+  if (bytes.toString('latin1', 0, AR_MAGIC.length) !== AR_MAGIC) return 'is not a Debian package'
   return bytes
 }
 
@@ -89,7 +89,7 @@ async function writeWhole(path: string, bytes: Buffer): Promise<void> {
 
 async function fieldsOf(file: string, run: Run): Promise<UploadedPackage | { readonly problem: string }> {
   const fields = await run(['dpkg-deb', '--field', file, 'Package', 'Version', 'Architecture'], QUERY_TIMEOUT_MS)
-  if (fields.exitCode !== 0) return { problem: `is no Debian package: ${firstLine(fields.output, file)}` }
+  if (fields.exitCode !== 0) return { problem: `is not a Debian package: ${firstLine(fields.output, file)}` }
   const found = debFields(fields.output)
   if (!NAME.test(found.name)) return { problem: 'has no valid package name' }
   if (!VERSION.test(found.version)) return { problem: `has no valid version: ${found.version}` }
@@ -97,11 +97,11 @@ async function fieldsOf(file: string, run: Run): Promise<UploadedPackage | { rea
     return { problem: 'has a name and a version that are too long for a file' }
   const { output } = await run(['dpkg', '--print-architecture'], QUERY_TIMEOUT_MS)
   if (found.arch !== 'all' && found.arch !== output.trim()) {
-    return { problem: `is for the architecture ${found.arch}, and this machine is ${output.trim()}` }
+    return { problem: `is for the architecture ${found.arch}, but this machine is ${output.trim()}` }
   }
   // Reads the whole file, so that a truncated one is found here.
   const contents = await run(['dpkg-deb', '--contents', file], READ_TIMEOUT_S * 1000)
-  if (contents.exitCode === TIMED_OUT) return { problem: `holds more than can be read in ${READ_TIMEOUT_S} s` }
+  if (contents.exitCode === TIMED_OUT) return { problem: `contains more than can be read in ${READ_TIMEOUT_S} s` }
   return contents.exitCode === 0 ? found : { problem: `is damaged: ${firstLine(contents.output.slice(-500), file)}` }
 }
 

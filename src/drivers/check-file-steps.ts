@@ -22,7 +22,7 @@ export function writingSteps(
       const isSandbox = name === SANDBOX_NAME
       const put: Step = { kind: 'replaceFile', why: `write ${name} of the health checks`, ...file, checked: isSandbox }
       if (!isSandbox) return [put]
-      const why = 'try the sandbox of health checks'
+      const why = 'test the sandbox of health checks'
       return [{ kind: 'check', why, ...file, argv: [`${path}.candidate`, 'probe'], outside: {} }, put]
     })
 }
@@ -32,7 +32,7 @@ export function tidyingStep(folder: string, kept: readonly CheckFile[]): KeepOnl
   const names = kept.map(({ name }) => name)
   return {
     kind: 'keepOnly',
-    why: 'keep no file of a check that nobody uses',
+    why: 'remove the files of unused health checks',
     timeout_ms: TIMEOUT_MS,
     folder,
     names,

@@ -87,7 +87,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (strange !== undefined) refuse(`the option ${strange} of a cookie has no counterpart`)
     draft.cookieName = name
     draft.ofHttp.push(line)
-    reading.remark(line, 'servers get cookie values of their own: clients are balanced anew, once')
+    reading.remark(line, 'servers get new cookie values: clients are balanced anew once')
     const without = ['indirect', 'nocache'].filter((option) => !options.includes(option))
     if (without.length > 0) reading.remark(line, `cookies of Fulcrum are ${without.join(' and ')}`)
   },
@@ -95,10 +95,10 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (words[0] !== 'type' || !/^(ip|ipv6)$/.test(words[1] ?? '')) refuse('only addresses are tracked')
     const at = words.indexOf('expire')
     draft.stickFor = Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) || STICK_S)
-    if (at < 0) reading.remark(line, `addresses are forgotten after ${STICK_S} seconds, for want of expire`)
+    if (at < 0) reading.remark(line, `without expire, addresses are forgotten after ${STICK_S} seconds`)
     if (words.includes('peers'))
-      reading.remark(line, 'nodes of Fulcrum share this table by themselves, and not with peers')
-    if (words.includes('store')) reading.remark(line, 'what else it stores has no counterpart')
+      reading.remark(line, 'nodes of Fulcrum share this table automatically, and not with other peers')
+    if (words.includes('store')) reading.remark(line, 'other stored data has no counterpart')
     draft.stickTable = line
   },
   stick: (draft, words) => {
@@ -119,7 +119,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (first.isChecked !== server.isChecked) reading.remark(line, 'Fulcrum checks all servers of a backend, or none')
     const checked = draft.servers.find(({ isChecked }) => isChecked) ?? server
     if (server.isChecked && server.checkedAt !== checked.checkedAt)
-      refuse('a backend has one port and address of checks for all of its servers')
+      refuse('a backend has one port and address for the checks of all its servers')
     draft.servers.push(server)
   },
 }
@@ -231,11 +231,11 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   port: ({ checkedAt }, value) => void (checkedAt.port = wholeNumber(value())),
   addr: ({ checkedAt }, value) => {
     const addr = value()
-    checkedAt.addr = isIP(addr) === 0 ? refuse(`addr ${addr} is no address`) : addr
+    checkedAt.addr = isIP(addr) === 0 ? refuse(`addr ${addr} is not an address`) : addr
   },
   resolvers: (draft, value) => {
     draft.isFollowed = true
-    draft.remark(`resolvers ${value()} has no counterpart: name servers of the machine are asked`)
+    draft.remark(`resolvers ${value()} has no counterpart: the name servers of the machine are used`)
   },
   // Fulcrum gives servers its own cookie values.
   cookie: (_draft, value) => void value(),
@@ -264,7 +264,7 @@ function serverOf({ check, defaults }: BackendDraft, words: readonly string[], l
   const resolve = isIP(place.ip) === 0 && !asked.isFollowed ? ({ resolve: 'start' } as const) : {}
   // HAProxy verifies unless it is told not to.
   if (member['encrypted'] === true && verify !== 'none') {
-    if (member['sni'] === undefined) remark('its certificate is not verified any more: say sni str(NAME)')
+    if (member['sni'] === undefined) remark('its certificate is no longer verified: use sni str(NAME)')
     else member['verify'] = true
   }
   for (const [field, value] of Object.entries(own)) {
@@ -285,7 +285,7 @@ export function checkedAtLines({ servers }: BackendDraft): readonly string[] {
 function addressOf(text: string): { readonly ip: string; readonly port: number | null } {
   const [, bracketed, plain, port] =
     /^(?:\[([^\]]+)\]|([^:/@$]+))(?::(\d+))?$/.exec(text.replace(/^(ipv4|ipv6)@/, '')) ?? []
-  const ip = bracketed ?? plain ?? refuse(`${text} is no address of a server`)
+  const ip = bracketed ?? plain ?? refuse(`${text} is not the address of a server`)
   return { ip, port: port === undefined || port === '0' ? null : wholeNumber(port) }
 }
 

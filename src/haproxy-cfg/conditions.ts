@@ -61,7 +61,7 @@ export function conditionOf(words: readonly string[]): Condition {
   const { match = ofFetch, isCaseless, values } = flagsOf(rest)
   const isThere = match === 'there'
   if (values.length === 0 && !isThere) refuse('it has no value to compare with')
-  if (isThere && name === undefined) refuse(`whether there is a ${type} has no counterpart`)
+  if (isThere && name === undefined) refuse(`a test for the presence of ${type} has no counterpart`)
   const compared = comparisonOf(type, name, { match, isCaseless, values: isThere ? [] : values })
   return tidy({ type, ...(name === undefined ? {} : { name }), ...compared })
 }
@@ -184,7 +184,7 @@ const asksForPort = (words: readonly string[]): boolean =>
 const FORMS: readonly (readonly [fetch: RegExp, why: string])[] = [
   [/^path(?:_\w+)?$/, 'rules decode a path before they compare it, as servers do: //%61dmin is /admin'],
   [/^url(?:p|_param)(?:_\w+)?\(/, 'rules decode a parameter before they compare it: %61 is a'],
-  [HOST_FETCH, 'rules compare hosts in any case, and without the port'],
+  [HOST_FETCH, 'rules compare hosts without regard to case, and without the port'],
 ]
 
 /** Returns remarks on how the resulting rules compare differently: for this line, and for all lines like it. */
@@ -234,7 +234,7 @@ const TERMS_MAX = 16
 export function alternativesOf(words: readonly string[], acls: Acls): readonly (readonly Condition[])[] {
   const [verb, ...terms] = words
   if (verb === undefined) return [[]]
-  if (verb !== 'if' && verb !== 'unless') refuse(`${verb} is not understood there`)
+  if (verb !== 'if' && verb !== 'unless') refuse(`${verb} is not supported there`)
   const conjunctions = splitAt(terms).map((conjunction) => conjunction.map((term) => termOf(term, acls)))
   // Counted before they are built: their number is a product.
   const count = conjunctions.reduce((sum, all) => sum + all.reduce((times, { length }) => times * length, 1), 0)
@@ -293,7 +293,7 @@ function termOf({ isNegated, acl }: Term, acls: Acls): readonly (readonly Condit
 
 function predefined(name: string): readonly Condition[] {
   const known = entryOf(PREDEFINED, name)
-  if (known === undefined) throw new NotUnderstood(`the ACL ${name} is not understood`)
+  if (known === undefined) throw new NotUnderstood(`the ACL ${name} is not supported`)
   return [known]
 }
 

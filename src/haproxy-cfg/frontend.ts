@@ -61,8 +61,7 @@ export class FrontendDraft {
 
   addAcl(name: string, condition: Condition, line: Line): void {
     // HAProxy adds the condition to rules that it has already read.
-    if (this.acls.has(name) && this.#asked.has(name))
-      refuse('a rule before it asks for it: put it in front of that rule')
+    if (this.acls.has(name) && this.#asked.has(name)) refuse('an earlier rule needs it: move it before that rule')
     this.#aclLines.push([name, line])
     const known = this.acls.get(name)
     if (known !== undefined) known.push(condition)
@@ -106,7 +105,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
     draft.addAcl(name, condition, line)
   },
   use_backend: (draft, [name = '', ...words]) => {
-    if (name.includes('%[')) refuse('a name that is computed has no counterpart: rules name their backends')
+    if (name.includes('%[')) refuse('a computed name has no counterpart: rules name their backends')
     add(draft, 'backends', words, { type: 'backend', backendId: name })
   },
   redirect: (draft, words, line, reading) => redirect(draft, 'redirects', words, line, reading),
@@ -136,11 +135,11 @@ export function changedIn(
 ): readonly (readonly [Line, string])[] {
   const isHttp = mode === 'http'
   const asked: readonly (readonly [field: string, isSo: boolean, why: string])[] = [
-    ['maxConn', count > 1, 'each of the frontends that it becomes takes so many'],
+    ['maxConn', count > 1, 'each of the resulting frontends accepts this many'],
     [
       'compression',
       isHttp && !Object.hasOwn(Object(fields['compression']), 'types'),
-      'without types Fulcrum compresses texts alone, and HAProxy everything',
+      'without types, Fulcrum compresses only texts, but HAProxy everything',
     ],
     [
       'httpRedirectToHttps',
@@ -148,11 +147,7 @@ export function changedIn(
       'the port in Host is left out: it leads to port 443, or where the frontend speaks TLS',
     ],
     ['httpRedirectToHttps', isHttp && rules.requests.length > 0, 'it comes before all rules'],
-    [
-      'forwardFor',
-      isHttp && binds.some(({ isTls }) => isTls),
-      'where TLS is spoken, X-Forwarded-Proto is sent as well',
-    ],
+    ['forwardFor', isHttp && binds.some(({ isTls }) => isTls), 'with TLS, X-Forwarded-Proto is sent as well'],
   ]
   return asked.flatMap(([field, isSo, why]) => {
     const line = said.get(field)
@@ -171,7 +166,7 @@ interface BindDraft {
 
 /** For options that Fulcrum's own lines always have, or that another option implies. */
 const nothing = (): void => undefined
-const skipped = ({ remark }: BindDraft, value: () => string): void => remark(`${value()} names nothing in Fulcrum`)
+const skipped = ({ remark }: BindDraft, value: () => string): void => remark(`${value()} has no counterpart in Fulcrum`)
 const left =
   (option: string) =>
   ({ remark }: BindDraft): void =>
@@ -219,7 +214,7 @@ function bindsOf(
   const bind = { ...listen, fields, certificates, isTls, isForOlder: false }
   // On Linux this address accepts both families, but a frontend of Fulcrum with it accepts IPv6 only.
   if (listen.ip !== '::' || isNewerOnly) return [bind]
-  remark('it takes IPv4 as well, which is a frontend of its own at 0.0.0.0')
+  remark('it also accepts IPv4, which needs a separate frontend at 0.0.0.0')
   return [bind, { ...bind, ip: '0.0.0.0', isForOlder: true }]
 }
 
@@ -236,7 +231,7 @@ function certificateName({ known, certificates }: FrontendDraft, path: string): 
     certificates.set(name, path)
     return name
   }
-  return refuse(`there is another certificate at a place like ${path}`)
+  return refuse(`there is another certificate with a path like ${path}`)
 }
 
 const OF_HTTP: ReadonlySet<string> = new Set(['httpRequest', 'httpKeepAlive'])
@@ -300,9 +295,9 @@ function redirect(
   const [kind = '', target = '', option, code, ...more] = said
   if (more.length > 0 || (option !== undefined && option !== 'code')) refuse('its options have no counterpart')
   if (kind === 'scheme' && target === 'https') {
-    if (!isWithoutTls(condition)) refuse('the redirect to https is of all requests without TLS')
+    if (!isWithoutTls(condition)) refuse('the redirect to https applies to all requests without TLS')
     ofHttp(draft, 'httpRedirectToHttps', true, line)
-    if (code !== '301') reading.remark(line, `Fulcrum answers 301, and not ${code ?? '302'}`)
+    if (code !== '301') reading.remark(line, `Fulcrum answers 301, not ${code ?? '302'}`)
   } else if (kind === 'location') {
     const status = code === undefined || code === '302' ? {} : { status: wholeNumber(code) }
     add(draft, list, condition, { type: 'redirect', to: plainText(target), ...status })

@@ -36,7 +36,7 @@ interface Named {
 /** Limit for the characters of all frontends: each address repeats everything that its section shares. */
 const FRONTENDS_MAX = 8_000_000
 
-const OF_HTTP = 'it means something in mode http alone'
+const OF_HTTP = 'it has a meaning in mode http only'
 
 /** Assembles the document. */
 class Importer {
@@ -84,7 +84,7 @@ class Importer {
     // The lines of defaults that no section has used.
     for (const line of defaults.filter((one) => !this.#used.has(one) && !this.#shared.has(one)))
       if (this.#ofHttp.has(line)) this.#reading.remark(line, OF_HTTP)
-      else leave(line, 'no frontend and no backend takes it over', this.#reading)
+      else leave(line, 'no frontend or backend uses it', this.#reading)
     return {
       document: this.#document(),
       certificates: [...this.#certificates].map(([name, path]) => ({ name, path })),
@@ -172,10 +172,10 @@ class Importer {
   #keep(name: string, lines: readonly Line[], made: Made): void {
     const { front, back, rawBack, isFront, isBack } = made
     if (isFront && isIdle(front, back) && (isBack || lines.some(isOfStats))) {
-      for (const line of lines) this.#reading.remark(line, `nothing is balanced by ${name}`)
+      for (const line of lines) this.#reading.remark(line, `${name} balances nothing`)
       return undefined
     }
-    if (this.#hasTwin(name, made)) return this.#leaveAll(lines, `there is another one called ${name}`)
+    if (this.#hasTwin(name, made)) return this.#leaveAll(lines, `there is another one with the name ${name}`)
     if (isBack) this.#backend(name, back, rawBack)
     if (isBack && back.mode === 'tcp') this.#leaveHttp(back.ofHttp, new Set(lines), made.taken)
     const isThere = !isFront || this.#frontend(name, lines, made)
@@ -218,7 +218,7 @@ class Importer {
 
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
     if (draft.stickTable !== undefined && !draft.sticks)
-      leave(draft.stickTable, 'nothing sticks by this table', this.#reading)
+      leave(draft.stickTable, 'no persistence uses this table', this.#reading)
     // In a haproxy.cfg, the default weight of a server is 1.
     const weighed = draft.servers.some(({ member }) => 'weight' in member) ? { weight: 1 } : {}
     const named = new Map<string, Named>()
@@ -228,7 +228,7 @@ class Importer {
       return { ripId: this.#real(name, server, places), ...weighed, ...server.member }
     })
     if (!draft.servers.some(({ isChecked }) => isChecked))
-      for (const line of draft.checks) this.#reading.remark(line, 'no server that is understood is checked')
+      for (const line of draft.checks) this.#reading.remark(line, 'no converted server is checked')
     if (draft.forwardFor !== undefined) this.#forwarding.set(name, draft.forwardFor)
     this.#backends.set(name, { ...backendOf(draft), ...(reals.length === 0 ? {} : { reals }) })
     const lines = [...raw, ...checkedAtLines(draft)]
@@ -255,12 +255,12 @@ class Importer {
 
   #frontend(name: string, lines: readonly Line[], made: Made): boolean {
     const { front, back, isBack, rawFront: raw, taken } = made
-    if (front.binds.length === 0) return this.#leaveFront(lines, isBack, 'it listens at no address that is understood')
+    if (front.binds.length === 0) return this.#leaveFront(lines, isBack, 'it has no supported listening address')
     if (isBack && back.servers.length > 0) front.fields['defaultBackendId'] ??= name
     const records = frontendsOf(front)
     this.#frontendsSize += records.length * JSON.stringify([records[0], raw]).length
     if (this.#frontendsSize > FRONTENDS_MAX)
-      return this.#leaveFront(lines, isBack, 'it has too much for so many addresses')
+      return this.#leaveFront(lines, isBack, 'it has too many rules for so many addresses')
     for (const [record, path] of front.certificates) this.#certificates.set(record, this.#pathOf(path))
     let number = 1
     for (const [at, fields] of records.entries()) {
@@ -270,7 +270,7 @@ class Importer {
       if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
     }
     if (front.mode === 'tcp') this.#leaveHttp(front.ofHttp, new Set(lines), taken)
-    for (const line of front.unasked) this.#reading.remark(line, 'no rule that is understood asks for it')
+    for (const line of front.unasked) this.#reading.remark(line, 'no converted rule uses it')
     for (const [line, why] of changedIn(front, records.length)) this.#reading.remark(line, why)
     return true
   }

@@ -14,12 +14,11 @@ const WORDS_MAX = 64
 
 /** Returns why HAProxy would refuse the line, or would read values from a place that Fulcrum cannot see. */
 export function faultOf({ text, words }: Line): string | undefined {
-  if (text.length > LINE_MAX || words.length > WORDS_MAX) return 'HAProxy takes 2,048 characters and 64 words in a line'
+  if (text.length > LINE_MAX || words.length > WORDS_MAX)
+    return 'HAProxy accepts at most 2,048 characters and 64 words per line'
   // Invalid UTF-8 was decoded to this character.
   if (words.some((word) => word.includes('\ufffd'))) return 'it is not UTF-8'
-  return /"[^"]*\$\{?[\w.][^"]*"/.test(text.replaceAll(/\\./g, ''))
-    ? 'it takes something from the environment'
-    : undefined
+  return /"[^"]*\$\{?[\w.][^"]*"/.test(text.replaceAll(/\\./g, '')) ? 'it uses an environment variable' : undefined
 }
 
 export function linesOf(text: string): readonly Line[] {

@@ -104,10 +104,10 @@ export function sectionsOf(text: string, reading: Reading): Sections {
   }
   const beginOther = (line: Line) => {
     const [section = '', name = ''] = line.words
-    reading.leave(line, `there is no counterpart of a section ${section}`)
-    return (inside: Line) => reading.leave(inside, `it is of the section ${section} ${name}`.trimEnd())
+    reading.leave(line, `a section ${section} has no counterpart`)
+    return (inside: Line) => reading.leave(inside, `it belongs to the section ${section} ${name}`.trimEnd())
   }
-  let take: (inside: Line) => unknown = (line) => reading.leave(line, 'it stands before any section')
+  let take: (inside: Line) => unknown = (line) => reading.leave(line, 'it is before the first section')
   for (const line of unconditional(linesOf(text), reading)) {
     const [word = ''] = line.words
     const opened = entryOf(begin, word) ?? (PROXIES.has(word) ? beginProxy : OTHERS.has(word) ? beginOther : undefined)
@@ -134,7 +134,7 @@ function unconditional(lines: readonly Line[], reading: Reading): readonly Line[
     const [word = ''] = line.words
     if (word === '.if') depth += 1
     if (depth === 0 && !word.startsWith('.')) return true
-    reading.leave(line, 'what depends on where HAProxy runs has no counterpart')
+    reading.leave(line, 'conditions on the environment of HAProxy have no counterpart')
     if (word === '.endif') depth -= 1
     return false
   })

@@ -7,25 +7,25 @@ import { entryOf, type Reading, refuse } from './reading.ts'
 
 /** Keywords without effect on balancing, or that Fulcrum sets itself, with the reason for leaving them out. */
 const OWN: Readonly<Record<string, string>> = {
-  log: 'access logs are a field of frontends (logs), and kept by Fulcrum',
+  log: 'access logs are a field of frontends (logs), and are stored by Fulcrum',
   'option httplog': 'access logs are a field of frontends (logs)',
   'option tcplog': 'access logs are a field of frontends (logs)',
   'option dontlognull': 'access logs are a field of frontends (logs)',
-  'option log-health-checks': 'health is told by events',
-  'log-format': 'access logs have a form of their own',
+  'option log-health-checks': 'health is reported by events',
+  'log-format': 'access logs have their own format',
   stats: 'statistics are read from Fulcrum',
-  daemon: 'the process is kept by Fulcrum',
-  user: 'the process is kept by Fulcrum',
-  group: 'the process is kept by Fulcrum',
-  chroot: 'the process is kept by Fulcrum',
-  pidfile: 'the process is kept by Fulcrum',
-  'master-worker': 'the process is kept by Fulcrum',
-  'ca-base': 'certificates are kept by Fulcrum',
-  'crt-base': 'certificates are kept by Fulcrum',
-  uid: 'the process is kept by Fulcrum',
-  gid: 'the process is kept by Fulcrum',
-  'ulimit-n': 'the process is kept by Fulcrum',
-  errorfile: 'its text goes into errorPages of a frontend or backend',
+  daemon: 'the process is managed by Fulcrum',
+  user: 'the process is managed by Fulcrum',
+  group: 'the process is managed by Fulcrum',
+  chroot: 'the process is managed by Fulcrum',
+  pidfile: 'the process is managed by Fulcrum',
+  'master-worker': 'the process is managed by Fulcrum',
+  'ca-base': 'certificates are managed by Fulcrum',
+  'crt-base': 'certificates are managed by Fulcrum',
+  uid: 'the process is managed by Fulcrum',
+  gid: 'the process is managed by Fulcrum',
+  'ulimit-n': 'the process is managed by Fulcrum',
+  errorfile: 'its text belongs in errorPages of a frontend or backend',
 }
 
 /** Lines that mean the same among raw lines, and that refer to no other record. */
@@ -77,8 +77,8 @@ export function leave(line: Line, why: string, reading: Reading): void {
 
 /** Returns a time in whole seconds, with a remark if it is rounded. */
 export function wholeSeconds(line: Line, text: string | undefined, reading: Reading): number {
-  const seconds = secondsOf(text) ?? refuse(`${text ?? 'nothing'} is no time`)
-  if (seconds === 0) refuse('0, which is no limit, has no counterpart')
+  const seconds = secondsOf(text) ?? refuse(`${text ?? 'nothing'} is not a time`)
+  if (seconds === 0) refuse('0, meaning no limit, has no counterpart')
   const whole = Math.max(1, Math.ceil(seconds))
   if (whole !== seconds) reading.remark(line, `Fulcrum counts whole seconds: it becomes ${whole} s`)
   return whole
@@ -102,7 +102,7 @@ export function takeOptions<T>(
 }
 
 export function wholeNumber(text: string | undefined): number {
-  return /^\d{1,9}$/.test(text ?? '') ? Number(text) : refuse(`${text ?? 'nothing'} is no number`)
+  return /^\d{1,9}$/.test(text ?? '') ? Number(text) : refuse(`${text ?? 'nothing'} is not a number`)
 }
 
 /** Parses an address and ports: `*:80`, `192.0.2.1:80,443`, `[::]:443`, `:8000-8010`. */
@@ -125,14 +125,12 @@ export function forwardedFor(words: readonly string[], line: Line, reading: Read
 
 /** Checks a header name for a rule: some files have a colon after it, which HAProxy would send. */
 export function headerName(name: string): string {
-  if (FRAMING_HEADERS.has(name.toLowerCase())) refuse(`${name} is set by HAProxy itself, and by no rule`)
-  return /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse(`${name} is no name of a header`)
+  if (FRAMING_HEADERS.has(name.toLowerCase())) refuse(`${name} is set by HAProxy itself, not by rules`)
+  return /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse(`${name} is not the name of a header`)
 }
 
 /** Checks a header value, which must have no computed parts. */
 export function plainText(text: string): string {
-  if (/\{[a-zA-Z]+(\.[\w-]{1,64})?\}/.test(text)) refuse('a word in braces is filled in by rules of Fulcrum')
-  return /%\[|%[a-zA-Z{+]/.test(text)
-    ? refuse('a value that is computed has no counterpart')
-    : text.replaceAll('%%', '%')
+  if (/\{[a-zA-Z]+(\.[\w-]{1,64})?\}/.test(text)) refuse('a word in braces is replaced by rules of Fulcrum')
+  return /%\[|%[a-zA-Z{+]/.test(text) ? refuse('a computed value has no counterpart') : text.replaceAll('%%', '%')
 }

@@ -24,7 +24,7 @@ export class Damage {
   }
 }
 
-export const DAMAGED = 'parts of the archive are damaged: they are unknown, and --repair gives them up'
+export const DAMAGED = 'parts of the archive are damaged: their values are unknown, and --repair removes them'
 
 /** Formats the places as a log line; undefined when there are none. */
 export function damageText([first, ...more]: readonly string[]): string | undefined {

@@ -91,9 +91,7 @@ export class AuditLog {
     const found = last === undefined ? undefined : lastOf(last)
     const head = found?.head ?? GENESIS
     const isKept = known === undefined || holds(folder, known)
-    this.problem = isKept
-      ? found?.problem
-      : `the entries from ${known.first} to ${known.seq} are not those that were written`
+    this.problem = isKept ? found?.problem : `the entries from ${known.first} to ${known.seq} were modified`
     // The chain continues from the known position, so that the loss before it stays visible for ever.
     this.#head = isKept ? head : { seq: Math.max(head.seq, known.seq), hash: known.hash }
     // After a tampered line a new file begins, so that later entries are distinct from it.

@@ -6,14 +6,14 @@ import { type ChainHead, firstOf, GENESIS, type KnownChain, segmentsIn, unchain 
  * position according to an independent record: the log may have gone on, but cannot end before it.
  */
 export function checkAudit(folder: string, known: KnownChain | undefined): readonly string[] {
-  if (!existsSync(folder)) return known === undefined ? [] : ['the audit log is gone']
+  if (!existsSync(folder)) return known === undefined ? [] : ['the audit log is missing']
   const chain = new ChainCheck(known)
   for (const path of segmentsIn(folder)) {
     chain.begin(path)
     // A crash leaves a line without a newline; the next start removes it.
     for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1)) chain.add(line)
   }
-  if (!chain.isKnown) chain.problems.push(`${folder}: the entries up to ${known?.seq} are not those that were written`)
+  if (!chain.isKnown) chain.problems.push(`${folder}: the entries up to ${known?.seq} were modified`)
   return chain.problems
 }
 
@@ -39,7 +39,7 @@ class ChainCheck {
   begin(path: string): void {
     const first = firstOf(path)
     if (this.#next !== undefined && first > this.#next) {
-      this.problems.push(`${path}: the entries from ${this.#next} to ${first - 1} are gone`)
+      this.problems.push(`${path}: the entries from ${this.#next} to ${first - 1} are missing`)
     }
     this.#next = first
     this.#path = path
@@ -60,7 +60,7 @@ class ChainCheck {
       this.#before ??
       (this.#line === 1 ? { seq: firstOf(this.#path) - 1, hash: seq === 1 ? GENESIS.hash : prev } : undefined)
     if (before !== undefined && (prev !== before.hash || seq !== before.seq + 1)) {
-      this.problems.push(`${this.#path}:${this.#line}: lines before entry ${seq} were taken out or put in`)
+      this.problems.push(`${this.#path}:${this.#line}: lines before entry ${seq} were removed or inserted`)
     }
     this.#before = { seq, hash }
     this.#next = seq + 1

@@ -335,7 +335,7 @@ export class Fold implements Folding {
   }
 
   #amend({ key, patch }: AmendEntry): Folded {
-    if (this.#frozen.size > 0) throw new Error('nothing can be amended while an apply is under way')
+    if (this.#frozen.size > 0) throw new Error('nothing can be amended while an apply is running')
     const sequence = this.#sequence + 1
     const { running, overlay } = amend(this.#mirror, key, patch, sequence)
     return {

@@ -35,7 +35,7 @@ export function repairConfig(tables: ConfigTables): readonly string[] {
     ...mendedMeta(tables, kept),
     ...SIDE_TABLES.flatMap((name) => {
       const keys = side[name].damagedKeys()
-      return takenTogether(side[name], keys, keys.length === 1 ? 'it was taken out' : 'they were taken out')
+      return takenTogether(side[name], keys, keys.length === 1 ? 'it was removed' : 'they were removed')
     }),
   ]
   if (mendings.length > 0) {
@@ -65,7 +65,7 @@ function mendedRecord({ running }: ConfigTables, key: StoreKey, kept: readonly R
   const known = kept.find(({ changes }) => changes.some(isOf))
   const value = known?.changes.find(isOf)?.after ?? null
   if (known === undefined || value === null) return taken(running, key, 'no revision has it, so it is lost')
-  const told = `${new DamagedRowError(running.name, key).message}: it is again as revision ${known.revision} made it${section === 'users' ? ', with the password and the second factor of then' : ''}`
+  const told = `${new DamagedRowError(running.name, key).message}: it was restored from revision ${known.revision}${section === 'users' ? ', with its password and second factor' : ''}`
   return { rows: [running.put(key, { value, revision: sequence })], told }
 }
 
@@ -89,23 +89,22 @@ function madeAgain({ meta }: ConfigTables, key: string, kept: readonly Revision[
     return { rows: [meta.put(key, revision)], told: `${message}: the newest kept revision is ${revision}` }
   }
   // Every repair writes a new value.
-  if (key === 'sequence')
-    return { rows: [], told: `${message}: edits are counted on from a number that was never given` }
+  if (key === 'sequence') return { rows: [], told: `${message}: edits are numbered from an unused number on` }
   if (key !== 'journal') return undefined
   // A journal without names of drivers puts the whole machine in doubt, so the next start enforces all of it.
   const journal: Journal = { applyId: 'repair', revision, by: 'fulcrum', at: '', comment: '', steps: [] }
   return {
     rows: [meta.put(key, journal)],
-    told: `${message}: the next start makes the whole machine what running says`,
+    told: `${message}: the next start applies the whole running configuration to the machine`,
   }
 }
 
 /** Describes what is lost with a removed row of `meta`. */
 function lossOf(key: string): string {
-  if (key.startsWith(CALLER_PREFIX)) return 'what the daemon had noted there is lost'
-  if (key.startsWith(FROZEN_PREFIX)) return 'what applies under way had frozen is pending as before'
-  if (key === 'position') return 'in a cluster, the node takes over anew what the others have'
-  return 'the last apply waits for no confirmation any more'
+  if (key.startsWith(CALLER_PREFIX)) return 'the notes of the daemon are lost'
+  if (key.startsWith(FROZEN_PREFIX)) return 'changes frozen by running applies are pending again'
+  if (key === 'position') return 'in a cluster, the node loads the state of the others again'
+  return 'the last apply no longer waits for confirmation'
 }
 
 function newestEdit({ running, candidate, meta }: ConfigTables): number {

@@ -97,12 +97,12 @@ export class RevisionTable {
     return [
       ...lost.map(({ key }) => ({
         rows: [this.#revisions.remove(key), this.#headers.remove(key)],
-        told: `${new DamagedRowError(this.#revisions.name, key).message}: what it changed is not known any more`,
+        told: `${new DamagedRowError(this.#revisions.name, key).message}: its changes are no longer known`,
       })),
       ...headers.flatMap(({ key }) => {
         const row = byKey.get(key)
         if (row === undefined || !('value' in row)) return []
-        const told = `${new DamagedRowError(this.#headers.name, key).message}: it was made again`
+        const told = `${new DamagedRowError(this.#headers.name, key).message}: it was recreated`
         return [{ rows: [this.#headers.put(key, counted(row.value))], told }]
       }),
     ]

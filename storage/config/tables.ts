@@ -244,7 +244,7 @@ export class ConfigTables {
     if (schema === CONFIG_SCHEMA) return this.commitNow(this.revisions.unlisted())
     if (schema !== undefined && schema !== UNCHECKED_SCHEMA) {
       const found = JSON.stringify(schema)
-      throw new Error(`the configuration in ${directory} has layout ${found}, this version knows ${CONFIG_SCHEMA}`)
+      throw new Error(`the configuration in ${directory} has layout ${found}, but this version knows ${CONFIG_SCHEMA}`)
     }
     this.#room.ensure(ROOM_BYTES_MIN, ROOM_BYTES_RESERVED)
     const rows = this.all.flatMap((table) => [...table.unchecked()])

@@ -52,5 +52,5 @@ t.test('the lock file is complete before LMDB maps it, and created once', async 
   t.strictSame([size, mode & 0o777], [8_192, 0o600])
   makeLockFile(directory)
   t.equal(statSync(join(directory, 'lock.mdb')).mtimeMs, mtimeMs)
-  t.throws(() => makeLockFile(join(directory, 'none')), /lock.mdb cannot be made/)
+  t.throws(() => makeLockFile(join(directory, 'none')), /lock.mdb cannot be created/)
 })

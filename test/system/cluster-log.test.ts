@@ -260,7 +260,7 @@ t.test('an entry that no node could carry out does not get into the log', { skip
   await stageOn(first, 'a', 1)
   await freezeIn(first.store, () => true)
   await reached(second, 2)
-  await test.rejects(amendIn(second.store, thing('b', undefined), { note: 1 }), /while an apply is under way/)
+  await test.rejects(amendIn(second.store, thing('b', undefined), { note: 1 }), /while an apply is running/)
   await thawIn(second.store)
   await Promise.all(nodes.map((node) => reached(node, 3)))
 })

@@ -42,7 +42,7 @@ t.test(
     test.equal((await post('before')).status, 201)
     const mend = await failing(test, daemon, ['config/data.mdb', 'probe'])
     const inDoubt = await post('in doubt')
-    test.match(inDoubt, { status: 500, json: { code: 'INTERNAL', message: /not known whether.*starts anew/ } })
+    test.match(inDoubt, { status: 500, json: { code: 'INTERNAL', message: /unknown whether.*the daemon restarts/ } })
     const refused = await post('refused')
     test.match(refused, { status: 500, json: { code: 'INTERNAL', message: /Nothing was changed.*disk failed/ } })
     const names = async () => (await daemon.data('GET', '/ipvsDirector/rips')).map(({ name }: { name: string }) => name)
@@ -94,8 +94,8 @@ t.test(
       () => daemon.code,
       (code) => code !== undefined,
     )
-    test.equal(daemon.code, 1, 'so that it is restarted')
-    test.match(daemon.stderr, /"why":"the disk failed .*the daemon starts anew/)
+    test.equal(daemon.code, 1, 'so that it is started again')
+    test.match(daemon.stderr, /"why":"the disk failed .*the daemon restarts/)
     await daemon.start()
     await daemon.login()
     test.equal((await daemon.data('GET', '/layer7proxy/backends')).length, 1)

@@ -205,7 +205,7 @@ t.test('reported differences are real, and everything else is unchanged', async 
     [/X-Role as a whole/, { path: '/', headers: { 'x-role': 'staff, guest' } }],
     [/decode a path/, { path: '/%61dmin' }],
     [/decode a parameter/, { path: '/?hide=%79es' }],
-    [/hosts in any case, and without the port/, { path: '/', headers: { host: 'API.test:8080' } }],
+    [/hosts without regard to case, and without the port/, { path: '/', headers: { host: 'API.test:8080' } }],
   ]
   for (const [why, asked] of OTHERWISE) {
     const [theirs, ours] = await compare(asked)

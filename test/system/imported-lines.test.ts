@@ -62,7 +62,7 @@ t.test('losses and misreadings that whole files have revealed', async (test) => 
   const permanent = redirect.replace('unless', 'code 301 unless')
   test.same(await why(site.replace(' default', ` ${permanent}\n default`), permanent), [])
   const colon = 'http-request set-header X-A: b'
-  test.match(await why(site.replace(' default', ` ${colon}\n default`), colon), [/X-A: is no name of a header/])
+  test.match(await why(site.replace(' default', ` ${colon}\n default`), colon), [/X-A: is not the name of a header/])
   const of = async (cfg: string, name: string) =>
     Object(Object((await importHaproxyCfg(cfg)).document['l7Frontends'])[name])
   test.equal((await of(`${site} option forwardfor\n`, 'f')).forwardFor, true)
@@ -73,5 +73,5 @@ t.test('losses and misreadings that whole files have revealed', async (test) => 
   const tcp =
     'frontend f\n mode tcp\n bind *:80\n timeout http-request 5s\n default_backend b\nbackend b\n server s 192.0.2.1:80\n'
   test.notOk((await of(tcp, 'f')).timeouts)
-  test.match(await why(tcp, 'timeout http-request 5s'), [/in mode http alone/])
+  test.match(await why(tcp, 'timeout http-request 5s'), [/in mode http only/])
 })

@@ -204,7 +204,7 @@ export async function compared(test: Test, daemon: Daemon, cfg: string): Promise
   if (fault !== undefined) return { fault, notUnderstood, asked: 0, differences: [] }
   const original = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
   test.teardown(() => original.kill('SIGKILL'))
-  const isIdle = ({ section }: Place) => remarks.some(({ why }: Remark) => why === `nothing is balanced by ${section}`)
+  const isIdle = ({ section }: Place) => remarks.some(({ why }: Remark) => why === `${section} balances nothing`)
   const requests = requestsFor(cfg)
   const all: Compared['differences'][number][] = []
   for (const { theirs, ours } of places.filter((place) => !isIdle(place))) {

@@ -262,7 +262,7 @@ t.test('a route that cannot be restored is named, and ours is removed all the sa
   await make({ routes: [to('0.0.0.0/0', { via: '10.0.0.1', interfaceId: eth0?.id })] })
   await node.ip('link del eth1')
   const result = await make({})
-  test.match(result, { exitCode: 0, warnings: [/could not be given back/] })
+  test.match(result, { exitCode: 0, warnings: [/could not be restored/] })
   test.same(
     (await routes(node)).filter((line) => line.startsWith('default')),
     [],
@@ -401,8 +401,8 @@ t.test('a gateway that answers is not reported, one that does not is a warning',
   const { warnings, exitCode } = await make(all)
   test.equal(exitCode, 0)
   test.equal(warnings.length, 1)
-  test.match(warnings[0], /^10.0.0.6 does not reach its gateway 10.0.0.254: /)
-  test.same((await make(all)).warnings, [], 'and only for a new address')
+  test.match(warnings[0], /^10.0.0.6 cannot reach its gateway 10.0.0.254: /)
+  test.same((await make(all)).warnings, [], 'and only of an address that is new')
 })
 
 t.test('a floating IP is on the interface of its IP group while it is enabled', { skip }, async (test) => {

@@ -72,8 +72,8 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     await until('listener', async () => (await output('ss', '-Hltn', `sport = :${TAKEN}`)) !== '')
     const { status, text } = await set({ sshPort: TAKEN })
     t.equal(status, 502, text)
-    // The reload itself fails when sshd ends fast enough for systemd to notice.
-    t.match(text, /wait until sshd listens on port 7022|let sshd read its settings/)
+    // The reload itself fails when sshd ends fast enough for systemd to see it.
+    t.match(text, /wait until sshd listens on port 7022|make sshd read its settings/)
     await until('sshd where it was', () => answers(22))
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
     t.equal(await output('systemctl', 'is-active', 'ssh'), 'active')

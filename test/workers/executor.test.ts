@@ -174,7 +174,12 @@ t.test('a check that cannot restore a file beside its own reports that', async (
   host.replaceFile = (path, content, mode) =>
     content === 'old c' ? Promise.reject(new Error('no space')) : replaceFile(path, content, mode)
   const result = await checkPlan(host, [{ ...check, beside: [{ path: '/c', content: 'new c' }] }])
-  t.match(result, { ok: false, kind: 'replaceFile', why: 'put back what the check of /a wrote', undone: false })
+  t.match(result, {
+    ok: false,
+    kind: 'replaceFile',
+    why: 'restore the files that the check of /a wrote',
+    undone: false,
+  })
   t.match(result, { output: 'undo: no space' })
 })
 

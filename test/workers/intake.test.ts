@@ -13,5 +13,5 @@ t.test('a package is checked and stored in a separate thread', async (t) => {
   const text = readFileSync(await packed(work, { name: 'one', version: '1' })).toString('base64')
   t.same(await pool.run('keepPackage', { text, folder, files_max: 1 }), { name: 'one', version: '1', arch: 'all' })
   t.same(readdirSync(folder), ['one_1_all.deb'])
-  t.match(await pool.run('keepPackage', { text: '', folder, files_max: 1 }), { problem: /no Debian package/ })
+  t.match(await pool.run('keepPackage', { text: '', folder, files_max: 1 }), { problem: /not a Debian package/ })
 })

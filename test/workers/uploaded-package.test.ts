@@ -24,7 +24,9 @@ t.test('an uploaded package', async (t) => {
     t.same(readdirSync(folder), ['one_2.0_all.deb'], 'the newer one replaces it')
     const lines = (await base64({ name: 'two', version: '1' })).replaceAll(/(.{76})/g, '$1\r\n')
     t.match(await keep(`${lines}\n`), { name: 'two' }, 'in lines, as programs write it')
-    t.match(await keep(await base64({ name: 'three', version: '1' })), { problem: /2 uploaded packages wait already/ })
+    t.match(await keep(await base64({ name: 'three', version: '1' })), {
+      problem: /2 uploaded packages are already waiting/,
+    })
   })
 
   await t.test('that is invalid, damaged or of another architecture is refused, and nothing of it stays', async (t) => {
@@ -33,9 +35,9 @@ t.test('an uploaded package', async (t) => {
     const bytes = Buffer.from(whole, 'base64')
     const cases: readonly (readonly [text: string, problem: RegExp])[] = [
       [`${whole.slice(0, 8)}-${whole.slice(8)}===`, /base64/],
-      ['', /no Debian package/],
-      [Buffer.from('#!/bin/sh').toString('base64'), /no Debian package/],
-      [Buffer.from('!<arch>\nnothing more').toString('base64'), /no Debian package/],
+      ['', /not a Debian package/],
+      [Buffer.from('#!/bin/sh').toString('base64'), /not a Debian package/],
+      [Buffer.from('!<arch>\nnothing more').toString('base64'), /not a Debian package/],
       [bytes.subarray(0, bytes.length - 100).toString('base64'), /damaged|no Debian package/],
       [await base64({ name: 'five', version: '1', arch: 'mips' }), /architecture mips/],
       [await base64({ name: 'six', version: `1:1${'.0'.repeat(120)}` }), /too long/],
@@ -47,7 +49,9 @@ t.test('an uploaded package', async (t) => {
   await t.test('that would take the reserve of the disk is refused', async (t) => {
     const text = await base64({ name: 'large', version: '1' })
     const before = readdirSync(folder)
-    t.match(await keepPackage({ text, folder, files_max: 9 }, runProgram, async () => false), { problem: /no space/ })
+    t.match(await keepPackage({ text, folder, files_max: 9 }, runProgram, async () => false), {
+      problem: /disk of the state folder is full/,
+    })
     t.same(readdirSync(folder), before)
   })
 

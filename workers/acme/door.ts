@@ -41,7 +41,7 @@ export const doors = new AsyncLocalStorage<Door>()
 /** Sends a request to a CA: over https only, never to a forbidden address, and without following redirects. */
 export async function askCa({ method, url, headers, body }: Asked): Promise<Answered> {
   const door = doors.getStore()
-  if (door === undefined) throw new Error('nobody asks a CA but a step of an order')
+  if (door === undefined) throw new Error('only a step of an order may contact a CA')
   Object.assign(door, { status: undefined, problem: undefined, retryAfter_s: undefined })
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'https:') throw new Error(`The CA names ${url}, which is not https`)
@@ -83,7 +83,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > BYTES_MAX) throw new Error(`The CA answers more than ${BYTES_MAX} bytes`)
+    if (bytes > BYTES_MAX) throw new Error(`The answer of the CA has more than ${BYTES_MAX} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -77,7 +77,7 @@ function failureOf(error: Error): Failed {
   const isUnknown = /user|digest|decrypt|security|auth/i.test(error.message)
   const isSilent = error.name === 'RequestTimedOutError'
   if (isSilent)
-    return new Failed('send', 'It has not acknowledged the inform: nobody is there, or it does not know the user')
+    return new Failed('send', 'It did not acknowledge the inform: no manager answers, or it does not know the user')
   return new Failed(isUnknown ? 'authenticate' : 'send', reasonOf(error))
 }
 

@@ -18,9 +18,9 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const NO_PLACE = 'EAGAIN'
 const FAILURES: Readonly<Record<string, string>> = {
   ...NOBODY_LISTENS,
-  [NO_PLACE]: 'no place is left on its socket',
-  EACCES: 'its socket may not be opened by this user',
-  EPERM: 'its socket may not be opened by this user',
+  [NO_PLACE]: 'its socket accepts no more connections',
+  EACCES: 'this user may not open its socket',
+  EPERM: 'this user may not open its socket',
 }
 
 class ExchangeError extends Error {

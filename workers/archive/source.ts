@@ -159,7 +159,7 @@ class Haproxy {
     const bytes = await this.#questions.poll([INFO_REQUEST, STAT_REQUEST], left())
     const answer = readAnswer(bytes)
     if (answer === undefined)
-      throw preamble(bytes) === undefined ? withoutStatistics(bytes) : new Error('it did not say which process it is')
+      throw preamble(bytes) === undefined ? withoutStatistics(bytes) : new Error('it did not report its process id')
     const intake = await this.#intake(answer.pid, answer.version, INFO_REQUEST, left())
     const heard = (await this.#silent?.poll(this.#questions.target, answer.pid, left())) ?? []
     const old = heard.map((one) => ({ ...one, isSporadic: true }))

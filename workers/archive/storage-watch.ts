@@ -68,7 +68,7 @@ export class StorageWatch {
     this.#failures++
     this.#probed_s = now_ms / 1_000
     const isFinal = this.#failures >= FAILURES_MAX
-    const advice = isFinal ? '; the disk works again, and the daemon starts anew' : ''
+    const advice = isFinal ? '; the disk works again, and the daemon restarts' : ''
     this.#fault = { reason: `the disk failed (${message.split(':')[0]})${advice}`, since_ms, isStoring: false, isFinal }
   }
 }

@@ -24,7 +24,7 @@ const PLAUSIBLE_CLOCK_S = 1_600_000_000
 type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
 
-const KEEPS_LESS = 'the archive keeps less'
+const KEEPS_LESS = 'the archive stores less'
 const NOT_STORED = 'the archive cannot be stored'
 const FAILED = 'the archive thread failed'
 const NO_PLACES = 'the archive is full'
@@ -205,7 +205,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     }
     if (added.length + removed.length + forgotten.length > 0)
       this.#post({ type: 'objects', added: added.map(placeOf), removed, forgotten }, [])
-    if (this.#writer.registry.takeRefused()) this.#warn(NO_PLACES, 'there are more objects than it has places for')
+    if (this.#writer.registry.takeRefused()) this.#warn(NO_PLACES, 'there are more objects than it can store')
     else this.#wellAgain(NO_PLACES)
   }
 

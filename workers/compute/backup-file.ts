@@ -35,7 +35,7 @@ function reread({
   // A certificate that has expired meanwhile is for the apply to judge.
   const read = readCertificate({ upload: { form: 'pem', pem }, password: '', force: true, now_ms: Date.now() })
   if ('certificate' in read) return read.certificate
-  return { problem: `is no certificate with its key: ${read.problems[0]?.message ?? 'it cannot be read'}` }
+  return { problem: `is not a certificate with its key: ${read.problems[0]?.message ?? 'it cannot be read'}` }
 }
 
 /** Returns the head of a valid file, or its problems. */

@@ -17,7 +17,7 @@ export function parseDer(bytes: Buffer): Node {
     const options: object = { strict: true, parseAllBytes: true, decodeBitStrings: false, maxDepth: DEPTH_MAX }
     return forge.asn1.fromDer(bytes.toString('latin1'), options as unknown as boolean)
   } catch {
-    throw new Unreadable('is damaged, or no such file at all')
+    throw new Unreadable('is damaged, or not a file of this type')
   }
 }
 
@@ -46,6 +46,6 @@ export function numberOf(node: Node | undefined): number {
 
 export function oidOf(node: Node | undefined): string {
   const bytes = bytesOf(node)
-  if (bytes.length === 0 || bytes.length > 32) throw new Unreadable('is damaged: a part of it has no kind')
+  if (bytes.length === 0 || bytes.length > 32) throw new Unreadable('is damaged: a part of it has no type')
   return forge.asn1.derToOid(forge.util.createBuffer(bytes.toString('latin1')))
 }

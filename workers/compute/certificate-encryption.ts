@@ -17,7 +17,7 @@ export class WorkBudget {
 
   spend(iterations: number, roundsEach: number): number {
     this.#left -= iterations * roundsEach
-    if (!(iterations >= 1) || this.#left < 0) throw new Unreadable('asks for too many rounds of key derivation')
+    if (!(iterations >= 1) || this.#left < 0) throw new Unreadable('has too many rounds of key derivation')
     return iterations
   }
 }

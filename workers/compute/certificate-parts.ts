@@ -42,19 +42,19 @@ export class UploadParts {
     if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return this.problem('pfx', 'must be base64')
     try {
       const { certificates, keys } = openPfx(Buffer.from(text, 'base64'), this.#password)
-      if (certificates.length > BLOCKS_MAX) return this.problem('pfx', `holds more than ${BLOCKS_MAX} certificates`)
+      if (certificates.length > BLOCKS_MAX) return this.problem('pfx', `contains more than ${BLOCKS_MAX} certificates`)
       for (const der of certificates) this.#certificate('pfx', der)
       for (const der of keys) this.#key('pfx', der)
     } catch (error) {
       if (error instanceof WrongPassword) return this.problem('password', 'does not open the PFX', 'PFX_PASSWORD')
-      this.problem('pfx', error instanceof Unreadable ? error.message : 'is damaged, or no PFX at all')
+      this.problem('pfx', error instanceof Unreadable ? error.message : 'is damaged, or not a PFX')
     }
   }
 
   #pem(field: string, text: string): void {
     const blocks = pemBlocks(text)
     if (typeof blocks === 'string') return this.problem(field, blocks)
-    if (blocks.length === 0) return this.problem(field, 'holds no PEM block (-----BEGIN …-----)')
+    if (blocks.length === 0) return this.problem(field, 'contains no PEM block (-----BEGIN …-----)')
     for (const block of blocks) this.#block(field, block)
   }
 
@@ -62,14 +62,14 @@ export class UploadParts {
     const { label, der, text } = block
     if (IGNORED.has(label)) return
     if (CERTIFICATE_LABELS.has(label)) {
-      if (field === 'privateKey') return this.problem(field, 'holds a certificate where only the key belongs')
+      if (field === 'privateKey') return this.problem(field, 'contains a certificate, but only the key belongs there')
       if (this.certificates.length === BLOCKS_MAX) return this.#tooMany(field)
       return this.#certificate(field, der)
     }
     const isKey = KEY_LABELS.has(label) || label === ENCRYPTED_KEY
-    if (!isKey) return this.problem(field, `holds a ${label}, which is no part of a certificate`)
+    if (!isKey) return this.problem(field, `contains a ${label}, which is not part of a certificate`)
     if (field !== 'pem' && field !== 'privateKey')
-      return this.problem(field, 'holds a private key; it belongs into privateKey')
+      return this.problem(field, 'contains a private key, which belongs in privateKey')
     if (label === ENCRYPTED_KEY) return this.#encryptedKey(field, der)
     if (text.includes('Proc-Type:')) return this.#oldEncryptedKey(field, text)
     const type = label === 'PRIVATE KEY' ? 'pkcs8' : label === 'RSA PRIVATE KEY' ? 'pkcs1' : 'sec1'
@@ -78,7 +78,7 @@ export class UploadParts {
 
   /** Reported once: a problem for each of thousands would make the answer longer than the request. */
   #tooMany(field: string): void {
-    const message = `holds more than ${BLOCKS_MAX} certificates, with the other fields`
+    const message = `contains more than ${BLOCKS_MAX} certificates, with the other fields`
     if (!this.problems.some((problem) => problem.message === message)) this.problem(field, message)
   }
 
@@ -91,7 +91,7 @@ export class UploadParts {
       this.#seen.add(certificate.fingerprint256)
       this.certificates.push({ certificate, field })
     } catch {
-      this.problem(field, 'holds a certificate that cannot be read')
+      this.problem(field, 'contains a certificate that cannot be read')
     }
   }
 
@@ -99,7 +99,7 @@ export class UploadParts {
     try {
       this.keys.push({ key: createPrivateKey({ key: der, format: 'der', type }), field })
     } catch {
-      this.problem(field, 'holds a private key that cannot be read')
+      this.problem(field, 'contains a private key that cannot be read')
     }
   }
 
@@ -112,8 +112,8 @@ export class UploadParts {
       this.problem(
         field,
         error instanceof Unreadable
-          ? `holds a private key that ${error.message}`
-          : 'holds a private key that cannot be read',
+          ? `contains a private key that ${error.message}`
+          : 'contains a private key that cannot be read',
       )
     }
   }
@@ -129,7 +129,7 @@ export class UploadParts {
   }
 
   #passwordMissing(): void {
-    this.problem('password', 'is needed: the private key is encrypted')
+    this.problem('password', 'is required: the private key is encrypted')
   }
   #passwordWrong(): void {
     this.problem('password', 'does not open the private key')

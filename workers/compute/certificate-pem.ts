@@ -16,10 +16,10 @@ export const BLOCKS_MAX = 40
 export function pemBlocks(text: string): readonly PemBlock[] | string {
   const blocks: PemBlock[] = []
   for (let at = text.indexOf(BEGIN); at !== -1; at = text.indexOf(BEGIN, at)) {
-    if (blocks.length === BLOCKS_MAX) return `holds more than ${BLOCKS_MAX} PEM blocks`
+    if (blocks.length === BLOCKS_MAX) return `contains more than ${BLOCKS_MAX} PEM blocks`
     const labelEnd = text.indexOf(DASHES, at + BEGIN.length)
     const label = labelEnd === -1 ? '' : text.slice(at + BEGIN.length, labelEnd)
-    if (!/^[A-Z0-9 ]{1,64}$/.test(label)) return `has a PEM block without a proper first line`
+    if (!/^[A-Z0-9 ]{1,64}$/.test(label)) return `has a PEM block without a valid first line`
     const end = text.indexOf(`${END}${label}${DASHES}`, labelEnd)
     if (end === -1) return `has a PEM block ${label} without an end`
     const body = text.slice(labelEnd + DASHES.length, end)

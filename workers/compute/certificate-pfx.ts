@@ -28,7 +28,7 @@ const MAC_HASHES = {
 export function openPfx(der: Buffer, password: string): PfxContents {
   const budget = new WorkBudget()
   const [version, authSafe, mac] = childrenOf(parseDer(der))
-  if (numberOf(version) !== 3) throw new Unreadable('is no PFX of version 3')
+  if (numberOf(version) !== 3) throw new Unreadable('is not a PFX of version 3')
   const [kind, content] = childrenOf(authSafe)
   if (oidOf(kind) !== DATA) throw new Unreadable('is a PFX without a password, which is not supported')
   const safe = bytesOf(childrenOf(content)[0])
@@ -52,7 +52,7 @@ function isMacOf(mac: Node, safe: Buffer, password: string | null, budget: WorkB
   const oid = oidOf(childrenOf(algorithm)[0])
   const hashes: Readonly<Record<string, (typeof MAC_HASHES)[keyof typeof MAC_HASHES]>> = MAC_HASHES
   const known = hashes[oid]
-  if (known === undefined) throw new Unreadable(`has a check sum of a kind that is not supported (${oid})`)
+  if (known === undefined) throw new Unreadable(`has a check sum of an unsupported type (${oid})`)
   const [hash, bytes] = known
   const iterations = rounds === undefined ? 1 : numberOf(rounds)
   const key = pkcs12Key({ password, salt: bytesOf(salt), iterations, purpose: 3, bytes, hash }, budget)
@@ -78,7 +78,7 @@ class Opener implements PfxContents {
     const oid = oidOf(kind)
     const [inner] = childrenOf(content)
     if (oid === DATA) return this.#openBags(bytesOf(inner))
-    if (oid !== ENCRYPTED_DATA) throw new Unreadable(`has a part of a kind that is not supported (${oid})`)
+    if (oid !== ENCRYPTED_DATA) throw new Unreadable(`has a part of an unsupported type (${oid})`)
     const [, encryptedInfo] = childrenOf(inner)
     const [, algorithm, data] = childrenOf(encryptedInfo)
     if (algorithm === undefined) throw new Unreadable('is damaged: a part of it is missing')
@@ -87,7 +87,7 @@ class Opener implements PfxContents {
 
   #openBags(bytes: Buffer): void {
     for (const bag of childrenOf(parseDer(bytes))) {
-      if (++this.#bags > BAGS_MAX) throw new Unreadable(`holds more than ${BAGS_MAX} entries`)
+      if (++this.#bags > BAGS_MAX) throw new Unreadable(`contains more than ${BAGS_MAX} entries`)
       const [kind, value] = childrenOf(bag)
       this.#openBag(oidOf(kind), childrenOf(value)[0])
     }

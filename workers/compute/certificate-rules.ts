@@ -21,15 +21,15 @@ export function whyWeak(key: KeyObject): string | undefined {
   if (type === 'ed25519') return undefined
   if (type === 'rsa') {
     const bits = details?.modulusLength ?? 0
-    if (bits < RSA_BITS_MIN) return `has an RSA key of ${bits} bits; at least ${RSA_BITS_MIN} are needed`
-    return bits > RSA_BITS_MAX ? `has an RSA key of ${bits} bits; at most ${RSA_BITS_MAX} are taken` : undefined
+    if (bits < RSA_BITS_MIN) return `has an RSA key of ${bits} bits; at least ${RSA_BITS_MIN} are required`
+    return bits > RSA_BITS_MAX ? `has an RSA key of ${bits} bits; at most ${RSA_BITS_MAX} are accepted` : undefined
   }
   if (type === 'ec') {
     const curve = details?.namedCurve
     if (curve !== undefined && CURVES.has(curve)) return undefined
-    return `has a key on the curve ${curve ?? '(of its own)'}; P-256, P-384 and P-521 are taken`
+    return `has a key on the curve ${curve ?? '(of its own)'}; P-256, P-384 and P-521 are accepted`
   }
-  return `has a key of the kind ${type ?? 'unknown'}; RSA, EC (P-256, P-384, P-521) and Ed25519 are taken`
+  return `has a key of type ${type ?? 'unknown'}; RSA, EC (P-256, P-384, P-521) and Ed25519 are accepted`
 }
 
 /** Signature algorithms that have been forged, by encoded object identifier. */

@@ -28,14 +28,14 @@ function judged(parts: UploadParts, sent: CertificateUpload, main: string): Cert
   const keyField = sent.upload.form === 'parts' ? 'privateKey' : main
   const [held, ...more] = keys
   if (problems.length === 0) {
-    if (certificates.length === 0) parts.problem(main, 'holds no certificate')
-    if (held === undefined) parts.problem(keyField, 'holds no private key')
-    if (more.length > 0) parts.problem(keyField, `holds ${keys.length} private keys; one is wanted`)
+    if (certificates.length === 0) parts.problem(main, 'contains no certificate')
+    if (held === undefined) parts.problem(keyField, 'contains no private key')
+    if (more.length > 0) parts.problem(keyField, `contains ${keys.length} private keys; exactly one is required`)
   }
   if (held === undefined || problems.length > 0) return { problems }
   const leaf = leafOf(held.key, certificates)
   if (leaf === undefined) {
-    parts.problem(keyField, 'is not the key of any certificate that was sent', 'KEY_MISMATCH')
+    parts.problem(keyField, 'does not match any of the sent certificates', 'KEY_MISMATCH')
     return { problems }
   }
   const chain = chainOf(
@@ -75,7 +75,7 @@ function isKeyOf(key: KeyObject, publicKey: KeyObject): boolean {
 
 function refuseChain(parts: UploadParts, { links, strangers }: Chain, { force, now_ms }: CertificateUpload): void {
   for (const { certificate, field } of strangers) {
-    parts.problem(field, `holds a certificate that is no part of the chain: ${nameOf(certificate.subject)}`)
+    parts.problem(field, `contains a certificate that is not part of the chain: ${nameOf(certificate.subject)}`)
   }
   for (const [index, { certificate, field }] of links.entries()) {
     const title = index === 0 ? 'its certificate' : `the issuer ${nameOf(certificate.subject)}`

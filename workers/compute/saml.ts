@@ -82,11 +82,11 @@ export async function judgeSamlResponse(
   if (problem !== undefined) return { problem }
   if (!xml.includes('SignatureValue>')) return { problem: 'it has no signature' }
   if (!outline.algorithms.every((algorithm) => ALGORITHMS.has(algorithm)))
-    return { problem: 'the identity provider has to sign it with RSA and SHA-256 or SHA-512' }
+    return { problem: 'the identity provider must sign it with RSA and SHA-256 or SHA-512' }
   try {
     const judge = await provider(parties, requestId)
     const { profile } = await judge.validatePostResponseAsync({ SAMLResponse: response })
-    return profile === null ? { problem: 'it holds no assertion' } : verdictOf(profile, parties, requestId)
+    return profile === null ? { problem: 'it contains no assertion' } : verdictOf(profile, parties, requestId)
   } catch (error) {
     return { problem: error instanceof Error ? error.message : 'it cannot be read' }
   }
@@ -105,14 +105,14 @@ function whyNotMeant({ destination, statusCodes }: SamlOutline, { acsUrl }: Saml
 
 function verdictOf(profile: Profile, parties: SamlParties, requestId: string): SamlVerdict {
   const { idpEntityId, emailAttribute } = parties
-  if (profile.issuer !== idpEntityId) return { problem: 'its issuer is not the identity provider that is configured' }
+  if (profile.issuer !== idpEntityId) return { problem: 'its issuer is not the configured identity provider' }
   const problem = confirmationProblem(profile, parties, requestId)
   if (problem !== undefined) return { problem }
   const found: unknown = emailAttribute === '' ? profile.nameID : profile[emailAttribute]
   const email: unknown = Array.isArray(found) && found.length === 1 ? found[0] : found
   if (typeof email === 'string' && EMAIL.test(email)) return { email }
   return {
-    problem: `it names no e-mail in ${emailAttribute === '' ? 'its NameID' : `the attribute ${emailAttribute}`}`,
+    problem: `it has no e-mail in ${emailAttribute === '' ? 'its NameID' : `the attribute ${emailAttribute}`}`,
   }
 }
 
@@ -120,7 +120,7 @@ function verdictOf(profile: Profile, parties: SamlParties, requestId: string): S
 function confirmationProblem(profile: Profile, { acsUrl }: SamlParties, requestId: string): string | undefined {
   const confirmations = inside(inside([profile.getAssertion?.()], 'Assertion', 'Subject'), 'SubjectConfirmation')
   const attributes = (elements: readonly unknown[]) => elements.map((element) => Object(Object(element).$))
-  if (attributes(confirmations).some(({ Method }) => Method !== BEARER)) return 'it asks for another proof than itself'
+  if (attributes(confirmations).some(({ Method }) => Method !== BEARER)) return 'it requires a proof other than bearer'
   const data = attributes(inside(confirmations, 'SubjectConfirmationData'))
   if (data.length === 0 || data.length < confirmations.length || data.some(({ Recipient }) => Recipient !== acsUrl)) {
     return 'it is meant for another service'

@@ -80,7 +80,7 @@ export class PlanRun {
   }
 
   async #repair(): Promise<void> {
-    this.#log('(interrupted; it goes on)')
+    this.#log('(interrupted; continuing)')
     for (const step of this.#plan.repair) {
       await this.#mention({ text: step.why })
       await this.#perform(step, this.#status.step)
@@ -189,7 +189,7 @@ export class PlanRun {
     if (this.#last.length > 4 * LAST_LINES) this.#last.splice(0, 2 * LAST_LINES)
     if (this.#logBytes > LOG_BYTES_MAX) return
     this.#logBytes += Buffer.byteLength(text) + 1
-    const end = this.#logBytes > LOG_BYTES_MAX ? '\n(the log is full; what follows is not kept)' : ''
+    const end = this.#logBytes > LOG_BYTES_MAX ? '\n(the log is full; further output is not stored)' : ''
     try {
       appendFileSync(join(this.#folder, LOG_FILE), `${text}${end}\n`, { mode: 0o600 })
     } catch {

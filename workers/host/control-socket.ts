@@ -24,7 +24,7 @@ export function sendCommand(path: string, request: string, timeout_ms: number, p
       socket.destroy()
       reject(new Error(`${path}: ${message}`))
     }
-    const timer = setTimeout(() => fail(`no whole answer to "${request}" within ${timeout_ms} ms`), timeout_ms)
+    const timer = setTimeout(() => fail(`no complete answer to "${request}" within ${timeout_ms} ms`), timeout_ms)
     socket.on('error', (error) => fail(error.message))
     socket.on('data', (chunk) => {
       chunks.push(chunk)

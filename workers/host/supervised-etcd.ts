@@ -103,7 +103,7 @@ export class SupervisedEtcd implements ManagedProgram {
     this.#signal('SIGKILL')
     const output = `etcd did not stop within ${patience_ms} ms and was killed`
     if (await areGone(pids, () => this.#pids(), KILLED_GONE_MS)) return { exitCode: 0, output }
-    return { exitCode: 124, output: `${output}, and is still there` }
+    return { exitCode: 124, output: `${output}, but is still running` }
   }
 
   #signal(signal: NodeJS.Signals): void {

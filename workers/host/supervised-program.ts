@@ -161,7 +161,7 @@ export class SupervisedProgram implements ManagedProgram {
       output = `HAProxy did not stop within ${patience_ms} ms and was killed`
       for (const { pid } of this.#all()) this.#signal(pid, 'SIGKILL')
       const isOver = await areGone(pids, () => this.#all(), KILLED_GONE_MS)
-      if (!isOver) return { exitCode: 124, output: `${output}, and is still there` }
+      if (!isOver) return { exitCode: 124, output: `${output}, but is still running` }
     }
     await removeDurably(this.#pidFile)
     return { exitCode: 0, output }

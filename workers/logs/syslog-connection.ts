@@ -108,7 +108,7 @@ export class SyslogConnection {
     const chunk = this.#taker.next()
     if (chunk === undefined) return
     this.#writing = chunk
-    this.#timer = setTimeout(() => socket.destroy(new Error('it takes nothing any more')), STALL_MS)
+    this.#timer = setTimeout(() => socket.destroy(new Error('it accepts no more data')), STALL_MS)
     socket.write(chunk.text, 'latin1', (error) => {
       clearTimeout(this.#timer)
       if (error !== undefined && error !== null) return

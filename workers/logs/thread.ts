@@ -80,7 +80,7 @@ export class LogThread {
     const { waiting: unforwarded, leaving: uncertain } = this.#stored
     this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), { unforwarded, uncertain })
     if (forwarding !== undefined) this.#forward(forwarding)
-    for (const damage of this.#store.damage) this.#warn('a part of the access log is damaged and left out', damage)
+    for (const damage of this.#store.damage) this.#warn('a part of the access log is damaged and was skipped', damage)
     this.#lines = source && new HaproxyLines(source, this.#intake())
   }
 
@@ -226,7 +226,7 @@ export class LogThread {
   }
 
   #tellDamage(damage: readonly string[]): void {
-    if (damage.length > 0) this.#warn('a part of the access log is damaged and left out', damage.join('; '))
+    if (damage.length > 0) this.#warn('a part of the access log is damaged and was skipped', damage.join('; '))
   }
 
   /** Stores everything that has arrived. */

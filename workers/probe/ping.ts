@@ -40,5 +40,5 @@ function reasonOf(output: string): string {
   const lines = output.split('\n').map((line) => line.trim())
   const loss = lines.find((line) => line.includes('packet loss'))
   const trouble = lines.find((line) => /^ping:|^From |not installed|did not end/.test(line))
-  return trouble ?? loss ?? lines.find((line) => line !== '') ?? 'ping said nothing'
+  return trouble ?? loss ?? lines.find((line) => line !== '') ?? 'ping gave no output'
 }

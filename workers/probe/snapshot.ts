@@ -11,7 +11,7 @@ export async function readVolume(run: Run): Promise<VolumeFacts> {
   if (root.exitCode !== 0 || !source.startsWith('/dev/mapper/')) {
     return {
       isSupported: false,
-      reason: `the root file system is on ${source || 'something unknown'}, which is no logical volume`,
+      reason: `the root file system is on ${source || 'something unknown'}, which is not a logical volume`,
     }
   }
   // lvs asks the device mapper, whose device is hidden from the daemon's own unit.

@@ -44,7 +44,14 @@ function verify(clock: ClockSettings | undefined): readonly Problem[] {
   return (clock?.ntp?.servers ?? []).flatMap((server, index) =>
     isHost(server)
       ? []
-      : [{ section: 'clocks', id: clock?.id, field: `ntp.servers.${index}`, message: `${server} is no host` } as const],
+      : [
+          {
+            section: 'clocks',
+            id: clock?.id,
+            field: `ntp.servers.${index}`,
+            message: `${server} is not a host`,
+          } as const,
+        ],
   )
 }
 
@@ -71,13 +78,13 @@ function fileSteps(content: string): readonly Step[] {
     {
       ...file,
       kind: 'check',
-      why: 'let chrony judge its new configuration',
+      why: 'let chrony check its new configuration',
       argv: ['chronyd', '-p', '-f', CANDIDATE],
     },
     {
       ...file,
       kind: 'replaceFile',
-      why: 'put the checked chrony.conf in place',
+      why: 'install the checked chrony.conf',
       checked: true,
       keepsFound: true,
     },
@@ -86,7 +93,7 @@ function fileSteps(content: string): readonly Step[] {
 
 const REMOVAL: Step = {
   kind: 'removeFile',
-  why: 'give chrony.conf back as it was found',
+  why: 'restore chrony.conf as it was found',
   timeout_ms: TIMEOUT_MS,
   path: CONFIG_FILE,
   givesBack: true,
@@ -102,7 +109,7 @@ function restartStep(whenUnchanged: UnitStep['whenUnchanged']): Step {
 }
 
 function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
-  const why = value === undefined ? 'leave chrony as it was found' : `have chrony ${value}, after a boot as well`
+  const why = value === undefined ? 'leave chrony as it was found' : `make chrony ${value}, also after a boot`
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: SERVICE, value, isOptional: value !== 'enabled' }
 }
 

@@ -54,7 +54,7 @@ function verify(timeouts: ConntrackTimeouts | undefined): readonly Problem[] {
   const fields = ['tcpTimeout', 'tcpFinTimeout', 'udpTimeout'] as const
   return fields.flatMap((field) => {
     if (secondsOf(timeouts[field]) !== undefined) return []
-    return [{ section: 'conntrackTimeouts', id: timeouts.id, field, message: `${field} is no duration` }]
+    return [{ section: 'conntrackTimeouts', id: timeouts.id, field, message: `${field} is not a duration` }]
   })
 }
 
@@ -66,7 +66,7 @@ function plan(running: Wanted | undefined, desired: Wanted): readonly Step[] {
   const after = valuesOf(desired)
   if (running !== undefined && [...before].join() === [...after].join()) return []
   const written = files(desired).map(({ path, content }): Step => ({
-    ...basics('keep connection tracking over a reboot'),
+    ...basics('keep the connection tracking settings across reboots'),
     kind: 'replaceFile',
     path,
     content,
@@ -81,7 +81,7 @@ function plan(running: Wanted | undefined, desired: Wanted): readonly Step[] {
 /** A loaded module stays: it does nothing on its own, and others may use it by now. */
 function takenBack(running: Wanted): readonly Step[] {
   const removed = [SYSCTL_FILE, MODULES_FILE].map((path): Step => ({
-    ...basics('no longer set connection tracking at boot'),
+    ...basics('stop setting connection tracking at boot'),
     kind: 'removeFile',
     path,
   }))
@@ -123,7 +123,7 @@ const sysctl = (key: string): Setting => ({ kind: 'sysctl', key })
 
 function settingStep(setting: Setting, value: string | undefined): Step {
   const name = setting.kind === 'sysctl' ? setting.key : setting.kind
-  const why = value === undefined ? `give ${name} back as it was found` : `set ${name} to ${value}`
+  const why = value === undefined ? `restore ${name} as it was found` : `set ${name} to ${value}`
   // Without IPVS its timeouts do not exist; if the module is needed, the values show it.
   return { ...basics(why), kind: 'setting', setting, value, isOptional: setting.kind !== 'sysctl' }
 }

@@ -77,7 +77,8 @@ function verify(settings: SystemProxy | undefined): readonly Problem[] {
   const problems = bypass.flatMap((entry, index) =>
     bypassKind(entry) === undefined ? [about(`bypass.${index}`, `${entry} ${bypassProblem(entry)}`)] : [],
   )
-  if (address !== null && !isHost(address.value)) problems.push(about('address.value', `${address.value} is no host`))
+  if (address !== null && !isHost(address.value))
+    problems.push(about('address.value', `${address.value} is not a host`))
   if (enable && address === null) problems.push(about('address', 'an enabled proxy needs an address'))
   return problems
 }
@@ -102,17 +103,17 @@ function steps(old: readonly RenderedFile[], files: readonly RenderedFile[], pat
   // A file that loses its password is removed before it is written with a mode that lets all users read it.
   const secrets = old
     .filter(({ path, mode }) => mode === SECRET_MODE && files.some((file) => file.path === path && file.mode !== mode))
-    .map(({ path }) => removal(path, 'the password of the proxy goes'))
+    .map(({ path }) => removal(path, 'remove the password of the proxy'))
   const written = files.map(({ path, content, mode }): Step => ({
     kind: 'replaceFile',
-    why: 'fetch through the proxy',
+    why: 'use the proxy for downloads',
     timeout_ms: TIMEOUT_MS,
     path,
     content,
     mode,
     checked: false,
   }))
-  const why = files.length > 0 ? 'nothing bypasses the proxy' : 'fetch without a proxy'
+  const why = files.length > 0 ? 'remove the list of proxy exceptions' : 'stop using a proxy for downloads'
   const unwanted = [paths.apt, paths.bypassScript, paths.environment]
     .filter((path) => !files.some((file) => file.path === path))
     .map((path) => removal(path, why))

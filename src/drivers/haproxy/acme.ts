@@ -31,7 +31,7 @@ export function whyUnanswered(
   if (challenge === 'tls-alpn-01') return whyUnvalidated(frontends, account)
   if (frontends.some((frontend) => takesChallenges(frontend, account))) return undefined
   const port = portOf(account)
-  return `needs an enabled frontend of mode http that takes port ${port} without TLS, where the CA asks: make one, or give the frontend of the site port ${port} and httpRedirectToHttps`
+  return `needs an enabled frontend in mode http with port ${port} without TLS, which the CA connects to: create one, or add port ${port} and httpRedirectToHttps to the frontend of the site`
 }
 
 /**

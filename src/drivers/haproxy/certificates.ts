@@ -110,7 +110,7 @@ export function keepOnlyUsed(view: ConfigView, paths: HaproxyPaths): KeepOnlySte
   const folder = certificateFolder(paths)
   return {
     kind: 'keepOnly',
-    why: 'keep no certificate file that nobody uses',
+    why: 'remove unused certificate files',
     timeout_ms: FILE_TIMEOUT_MS,
     folder,
     names: certificateFiles(view, paths).map(({ path }) => path.slice(folder.length + 1)),
@@ -146,7 +146,7 @@ export function replacementSteps(
   const fileOf = ({ id }: Certificate) => `${certificateFolder(paths)}/${pemName(id)}`
   const socket: SocketStep = {
     kind: 'socket',
-    why: `give the running HAProxy ${changes.length === 1 ? 'another certificate' : `${changes.length} other certificates`}`,
+    why: `load ${changes.length === 1 ? 'a new certificate' : `${changes.length} new certificates`} into the running HAProxy`,
     timeout_ms: ANSWER_TIMEOUT_MS + changes.length * PER_CERTIFICATE_TIMEOUT_MS,
     path: paths.masterSocket,
     commands: changes.flatMap(({ after }) => replacement(fileOf(after), after)),
@@ -162,7 +162,7 @@ export function replacementSteps(
   }
   const files = changes.map(({ after }): ReplaceFileStep => ({
     kind: 'replaceFile',
-    why: 'keep the certificate file equal to what runs',
+    why: 'keep the certificate file in step with the running HAProxy',
     timeout_ms: FILE_TIMEOUT_MS,
     path: fileOf(after),
     content: pemOf(after),

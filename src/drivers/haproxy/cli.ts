@@ -8,7 +8,7 @@ const FORBIDDEN = /[\u0000-\u0008\u000a-\u001f\u007f]/
 /** Quotes one word of a command. A line break would start a second command, so control characters are refused. */
 export function quoteWord(word: string): string {
   if (word === '' || FORBIDDEN.test(word))
-    throw new TypeError('a word of a HAProxy command is empty or holds a control character')
+    throw new TypeError('a word of a HAProxy command is empty or contains a control character')
   return word.replace(SPECIAL, '\\$&')
 }
 

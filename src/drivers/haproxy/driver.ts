@@ -95,7 +95,11 @@ function planFor(
   const checks = checkSteps(running, desired, paths)
   const maps = mapSteps(running, desired, paths)
   const files = [...checks.writing, ...maps, ...replacementSteps(replaced, paths)]
-  const keepFile: Step = { ...replaceStep(text, paths), why: 'keep haproxy.cfg equal to what runs', checked: false }
+  const keepFile: Step = {
+    ...replaceStep(text, paths),
+    why: 'keep haproxy.cfg in step with the running HAProxy',
+    checked: false,
+  }
   const commands = runtimeStep(difference, paths.masterSocket)
   const spoken = [commands, ...maps].flatMap((step) => (step.kind === 'socket' ? step.commands : []))
   if (spoken.length > RUNTIME_COMMANDS_MAX) return whole('reload')
@@ -160,7 +164,7 @@ function checkStep(
   const { program, configFile: path } = paths
   return {
     kind: 'check',
-    why: 'let HAProxy judge the new configuration',
+    why: 'let HAProxy check the new configuration',
     timeout_ms: CHECK_TIMEOUT_MS,
     path,
     content,
@@ -174,7 +178,7 @@ function checkStep(
 function replaceStep(content: string, paths: HaproxyPaths) {
   return {
     kind: 'replaceFile',
-    why: 'put the checked haproxy.cfg in place',
+    why: 'install the checked haproxy.cfg',
     timeout_ms: FILE_TIMEOUT_MS,
     path: paths.configFile,
     content,

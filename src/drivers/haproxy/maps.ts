@@ -141,7 +141,7 @@ export function mapTidying(
   const names = lookedUpIn(desired).map(({ name }) => name)
   const wanted = new Set(names)
   const isUntidy = running === undefined ? wanted.size > 0 : lookedUpIn(running).some(({ name }) => !wanted.has(name))
-  const why = 'keep no map that nobody looks into'
+  const why = 'remove unused maps'
   return isUntidy ? [{ kind: 'keepOnly', why, timeout_ms: FILE_TIMEOUT_MS, folder: mapFolder(paths), names }] : []
 }
 
@@ -162,7 +162,7 @@ export function mapSteps(
   })
   const files = changed.map(({ after }): ReplaceFileStep => ({
     kind: 'replaceFile',
-    why: 'keep the map equal to what runs',
+    why: 'keep the map in step with the running HAProxy',
     timeout_ms: FILE_TIMEOUT_MS,
     path: `${mapFolder(paths)}/${after.name}`,
     content: after.content,
@@ -173,7 +173,7 @@ export function mapSteps(
   if (commands.length === 0) return files
   const socket: SocketStep = {
     kind: 'socket',
-    why: `tell the running HAProxy about ${commands.length === 1 ? 'one entry' : `${commands.length} entries`} of its maps`,
+    why: `change ${commands.length === 1 ? 'one entry' : `${commands.length} entries`} of the maps of the running HAProxy`,
     timeout_ms: ANSWER_TIMEOUT_MS + commands.length * PER_COMMAND_TIMEOUT_MS,
     path: paths.masterSocket,
     commands,

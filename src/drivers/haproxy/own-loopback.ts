@@ -49,6 +49,6 @@ function strangers(desired: ConfigView): readonly Problem[] {
       section: 'l7Frontends',
       id,
       field: 'ip',
-      message: `Frontend ${name} cannot listen on ${ip} while the nodes share one machine: give it 127.0.0.1, for which each has an address of its own`,
+      message: `Frontend ${name} cannot listen on ${ip} while the nodes share one machine: use 127.0.0.1, for which each node has an address of its own`,
     }))
 }

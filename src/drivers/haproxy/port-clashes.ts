@@ -76,6 +76,6 @@ function clash(claim: Claim, other: Claim): Problem {
   const message =
     claim.frontend.id === other.frontend.id
       ? `Frontend ${claim.frontend.name} lists port ${claim.first} twice`
-      : `Frontend ${claim.frontend.name} uses port ${claim.first} of ${claim.frontend.ip}, which frontend ${other.frontend.name} has on ${other.frontend.ip}`
+      : `Frontend ${claim.frontend.name} uses port ${claim.first} of ${claim.frontend.ip}, which frontend ${other.frontend.name} uses on ${other.frontend.ip}`
   return { section: 'l7Frontends', id: claim.frontend.id, field: 'ports', message }
 }

@@ -29,7 +29,7 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
   ]
   return {
     kind: 'socket',
-    why: `tell the running HAProxy about ${changes.length === 1 ? 'one server' : `${changes.length} servers`}`,
+    why: `change ${changes.length === 1 ? 'one server' : `${changes.length} servers`} of the running HAProxy`,
     timeout_ms: ANSWER_TIMEOUT_MS + commands.length * PER_COMMAND_TIMEOUT_MS,
     path: masterSocket,
     commands,

@@ -31,7 +31,7 @@ const takesValidations = (frontend: L7Frontend, account: AcmeAccount): boolean =
 export function whyUnvalidated(frontends: readonly L7Frontend[], account: AcmeAccount): string | undefined {
   if (frontends.some((frontend) => takesValidations(frontend, account))) return undefined
   const port = portOf(account)
-  return `needs an enabled frontend that takes port ${port} with TLS, where the CA asks: make one that shows a certificate, which may be self-signed until then`
+  return `needs an enabled frontend with port ${port} and TLS, which the CA connects to: create one with a certificate, which may be self-signed until then`
 }
 
 /** The ports of a frontend at which CAs validate, and the ordered names. */

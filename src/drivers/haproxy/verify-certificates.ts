@@ -32,7 +32,7 @@ export function certificateProblems(certificate: Certificate): readonly Problem[
 }
 
 function chainProblem({ chain }: Certificate): string | undefined {
-  const message = 'its chain is not one of certificates in PEM'
+  const message = 'its chain does not consist of certificates in PEM'
   if (!CHAIN.test(chain)) return message
   try {
     const links = chain.match(EACH)?.map((pem) => new X509Certificate(pem))
@@ -46,7 +46,7 @@ function keyProblem({ chain, privateKey }: Certificate): string | undefined {
   try {
     if (KEY.test(privateKey)) {
       const isItsKey = new X509Certificate(chain).checkPrivateKey(createPrivateKey(privateKey))
-      return isItsKey ? undefined : 'its private key is that of another'
+      return isItsKey ? undefined : 'its private key belongs to another certificate'
     }
   } catch {
     // The library's message could quote the key.
@@ -62,7 +62,7 @@ const WORTHLESS = /(^|-|_)NULL(-|_|$)|^(ADH|AECDH|EXP|EXP1024)-/
 /** Returns the problems of a cipher list: OpenSSL would accept some words that are no suites. */
 export function cipherListProblems({ id, name, ciphers }: CipherList): readonly Problem[] {
   return ciphers.flatMap((suite, index): readonly Problem[] => {
-    const why = WORTHLESS.test(suite) ? 'protects nothing' : SUITE.test(suite) ? undefined : 'is no cipher suite'
+    const why = WORTHLESS.test(suite) ? 'does not encrypt' : SUITE.test(suite) ? undefined : 'is not a cipher suite'
     if (why === undefined) return []
     return [{ section: 'cipherLists', id, field: `ciphers.${index}`, message: `Cipher list ${name}: ${suite} ${why}` }]
   })

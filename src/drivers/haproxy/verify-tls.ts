@@ -9,7 +9,7 @@ export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Pr
   if (!speaksTls(frontend)) return []
   const problems: Problem[] = []
   if (portRanges(frontend).every(({ isTls }) => !isTls)) {
-    const message = `shows its certificates on no port, as port 80 redirects: add one such as 443, or take the certificates off`
+    const message = `uses its certificates on no port, because port 80 redirects: add a port such as 443, or remove the certificates`
     problems.push(about(frontend, 'ports', `Frontend ${frontend.name} ${message}`))
   }
   const certificates: Certificate[] = []
@@ -42,20 +42,18 @@ function suiteProblems(
   if (older.length === 0 && minTls !== '1.3') {
     return [
       told(
-        `cipher list ${list.name} has suites of TLS 1.3 only, and minTls is ${minTls}: make that 1.3, or add suites of TLS 1.2`,
+        `cipher list ${list.name} has only suites of TLS 1.3, but minTls is ${minTls}: set it to 1.3, or add suites of TLS 1.2`,
       ),
     ]
   }
   if (!hasTls13 && minTls === '1.3') {
-    return [told(`cipher list ${list.name} has no suite of TLS 1.3, which minTls asks for`)]
+    return [told(`cipher list ${list.name} has no suite of TLS 1.3, which minTls requires`)]
   }
   if (hasTls13) return []
   return certificates
     .filter((certificate) => !older.some((suite) => goesWith(suite, certificate)))
     .map(({ name, facts }) =>
-      told(
-        `no suite of cipher list ${list.name} goes with certificate ${name}, whose key is of the kind ${facts.keyType}`,
-      ),
+      told(`no suite of cipher list ${list.name} works with certificate ${name}, whose key type is ${facts.keyType}`),
     )
 }
 

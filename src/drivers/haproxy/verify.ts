@@ -43,7 +43,7 @@ function pathProblems(paths: HaproxyPaths): readonly Problem[] {
       section: undefined,
       id: undefined,
       field: undefined,
-      message: `The path ${path} is too long for a socket (${SOCKET_PATH_MAX} bytes at most): choose a shorter state folder`,
+      message: `The path ${path} is too long for a socket (at most ${SOCKET_PATH_MAX} bytes): choose a shorter state folder`,
     }))
 }
 
@@ -71,7 +71,7 @@ function frontendProblems(frontend: L7Frontend, view: ConfigView): readonly Prob
 
 function whyNotBehind({ name, mode }: L7Frontend, backend: L7Backend): string | undefined {
   if (backend.mode === mode) return undefined
-  return `Frontend ${name} is ${mode}, its backend ${backend.name} is ${backend.mode}: both must be the same`
+  return `Frontend ${name} has mode ${mode}, but its backend ${backend.name} has mode ${backend.mode}: both must be the same`
 }
 
 function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem[] {
@@ -133,7 +133,7 @@ function memberProblems(
     return [{ field: `${place}.ripId`, message: `Backend ${name}: there is no real server ${member.ripId}` }]
   const problems: Found[] = []
   if (member.ripId === FALLBACK)
-    problems.push({ field: `${place}.ripId`, message: `The id ${FALLBACK} is kept for the fallback server` })
+    problems.push({ field: `${place}.ripId`, message: `The id ${FALLBACK} is reserved for the fallback server` })
   if (healthCheck.type !== 'none' && (member.port ?? real.port) === null && !isService(real.ip)) {
     const message = `Real server ${real.name} has no port of its own, so its health cannot be checked`
     problems.push({ field: `${place}.port`, message })

@@ -84,7 +84,7 @@ function unplaced(view: ConfigView, site: Site): readonly string[] {
   return addressesOf(view, site).flatMap(({ kind, ip, groupId }) => {
     const group = view.get('ipGroups', groupId)
     if (group === undefined || interfaceOn(group, site.nodeId) !== undefined) return []
-    return [`${kind} ${ip} is not made: its IP group ${group.name} has no interface on this node`]
+    return [`${kind} ${ip} is not added: its IP group ${group.name} has no interface on this node`]
   })
 }
 

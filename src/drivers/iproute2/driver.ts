@@ -44,11 +44,11 @@ function planFor(
 ): readonly Step[] {
   const isMade = before !== undefined && isSame(before, wanted)
   if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
-  const settling = 'make addresses and routes as configured'
+  const settling = 'set addresses and routes as configured'
   // One address that the kernel no longer accepts must not cost all the others.
   if (before === undefined || isReturn === true)
     return [{ ...step(unasked(wanted), 'settle', settling), keepsPart: true }]
-  const add = step(wanted, 'add', 'add what is missing of addresses and routes')
+  const add = step(wanted, 'add', 'add missing addresses and routes')
   const settle = step(wanted, 'settle', settling)
   return isMade || isNothing(wanted) ? [settle] : [add, settle]
 }

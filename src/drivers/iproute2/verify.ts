@@ -36,7 +36,7 @@ function ownProblems(view: ConfigView, nodeId: string): readonly Problem[] {
     const group = view.get('ipGroups', groupId)
     if (group === undefined) continue
     const found = addressProblems(ip, group)
-    if (nodes.has(ip)) found.push(problemIn('ip', 'is a static IP as well'))
+    if (nodes.has(ip)) found.push(problemIn('ip', 'is also a static IP'))
     add('floatingIps', { id, title: `floating IP ${ip}` }, found)
   }
   for (const route of view.list('ipRoutes')) {

@@ -43,7 +43,7 @@ export function syncProblems(view: ConfigView): readonly Problem[] {
   const groups = [...view.list('ipGroups')]
   const synced = groups.filter(({ connectionSync }) => connectionSync === true)
   return synced.flatMap((group, at) => {
-    const why = at > 0 ? `${synced[0]?.name} has it already, and there is one` : whyNotAlone(group, groups, view)
+    const why = at > 0 ? `${synced[0]?.name} already has it, and only one group may` : whyNotAlone(group, groups, view)
     if (why === undefined) return []
     const message = `IP group ${group.name}: connectionSync is for a link that carries nothing else, but ${why}`
     return [{ section: 'ipGroups', id: group.id, field: 'connectionSync', message } as const]
@@ -56,7 +56,7 @@ function whyNotAlone(group: IpGroup, groups: readonly IpGroup[], view: ConfigVie
     (one) =>
       one !== group && one.assignedInterfaces.some(({ nodeId, interfaceId }) => links.has(`${nodeId} ${interfaceId}`)),
   )
-  if (other !== undefined) return `an interface of it is also that of the IP group ${other.name}`
+  if (other !== undefined) return `one of its interfaces is also used by the IP group ${other.name}`
   const floating = [...view.list('floatingIps')].find(({ groupId }) => groupId === group.id)
   if (floating !== undefined) return `the floating IP ${floating.ip} is in it`
   return group.gateway === '' ? undefined : `it has the gateway ${group.gateway}`

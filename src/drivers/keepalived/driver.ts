@@ -104,7 +104,9 @@ function runtimePlan(running: Director, desired: Director): readonly Step[] {
   const [before, after] = [others(running, desired), others(desired, running)]
   const changed = weightChange(before, after)
   const kept: readonly Step[] =
-    after.length === 0 ? [] : [{ ...configStep(text(desired)), why: 'keep keepalived.conf equal to what runs' }]
+    after.length === 0
+      ? []
+      : [{ ...configStep(text(desired)), why: 'keep keepalived.conf in step with the running keepalived' }]
   const scripts = checkWrites(running, desired)
   const weights: readonly Step[] =
     changed.values.size === 0 ? [] : [valuesStep(changed), { ...readBack(after, changed.values), isRuntime: true }]
@@ -121,19 +123,19 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
   return [
     configCheck(config),
     marksCheck(marks),
-    setting(IPVS, 'loaded', 'load IPVS, the balancer of the kernel'),
+    setting(IPVS, 'loaded', 'load IPVS, the load balancer of the kernel'),
     ...bootFiles(desired).map((file): Step => ({ ...replace(file.path, file.content, OPEN_MODE), checked: false })),
     ...[...kernelValues(desired.served)].map(([key, value]) => setting({ kind: 'sysctl', key }, value, `set ${key}`)),
     ...returned(running, desired),
     ...checkWrites(running, desired),
     marksRun(marksBefore),
-    { ...replace(MARKS_FILE, marks, OPEN_MODE), why: 'put the firewall marks in place' },
+    { ...replace(MARKS_FILE, marks, OPEN_MODE), why: 'install the firewall marks' },
     ...fallbackProgram(desired.served),
     valuesStep(wholeWeights(running?.served, desired.served)),
     { ...configStep(config), checked: true, keepsFound: true },
     ...goneFallbacks(running?.served, desired.served),
     // The found state of the service is stored before it is started.
-    setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
+    setting(SERVICE, 'enabled', 'make keepalived run, also after a boot'),
     ...(isAdoption ? [] : [forgetLoaded(loaded)]),
     {
       kind: 'unit',
@@ -161,7 +163,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
 function marksRun(before: string | undefined): Step {
   return {
     kind: 'run',
-    why: 'mark the packets of frontends with several ports or with persistence',
+    why: 'mark packets of frontends with several ports or with persistence',
     timeout_ms: TIMEOUT_MS,
     argv: ['nft', '--file', `${MARKS_FILE}.candidate`],
     undo: before === undefined ? 'irreversible' : before === NO_MARKS ? NO_TABLE : ['nft', '--file', MARKS_FILE],
@@ -169,7 +171,7 @@ function marksRun(before: string | undefined): Step {
 }
 function goneMarks(before: string | undefined, after: string): readonly Step[] {
   const gone = before === undefined ? [] : goneMaps(before, after)
-  return gone.length === 0 ? [] : [command(['nft', gone.join('; ')], 'forget the marks of before')]
+  return gone.length === 0 ? [] : [command(['nft', gone.join('; ')], 'remove old firewall marks')]
 }
 
 /** keepalived 2.2.7 does not remove the service of a mark that left its group, which then has no real servers. */
@@ -181,7 +183,7 @@ function goneServices(running: Director | undefined, desired: Director): readonl
       .map((mark): Step => {
         const family = frontend.ip.includes(':') ? ['-6'] : []
         const argv = ['ipvsadm', '--delete-service', '--fwmark-service', String(mark), ...family]
-        return { ...command(argv, `have no service of mark ${mark} any more`), mayFail: true }
+        return { ...command(argv, `remove the service with mark ${mark}`), mayFail: true }
       }),
   )
 }
@@ -190,7 +192,7 @@ function goneServices(running: Director | undefined, desired: Director): readonl
 function goneSync(running: Director | undefined, desired: Director): readonly Step[] {
   if (running?.sync === undefined || desired.sync !== undefined) return []
   return (['master', 'backup'] as const).map((role): Step => ({
-    ...command(['ipvsadm', '--stop-daemon', role], 'tell other nodes of no connection any more'),
+    ...command(['ipvsadm', '--stop-daemon', role], 'stop synchronising connections with other nodes'),
     mayFail: true,
   }))
 }
@@ -200,7 +202,7 @@ const NO_TABLE = ['nft', `add table inet ${TABLE}; delete table inet ${TABLE}`] 
 
 const configStep = (config: string) => ({
   ...replace(CONFIG_FILE, config, CONFIG_MODE),
-  why: 'put the checked keepalived.conf in place',
+  why: 'install the checked keepalived.conf',
   checked: false,
   namesInterfaces: true as const,
 })
@@ -221,12 +223,12 @@ function returned(running: Director | undefined, desired: Director | undefined):
   const wanted = desired === undefined ? new Map<string, string>() : kernelValues(desired.served)
   return [...(running === undefined ? [] : kernelValues(running.served).keys())]
     .filter((key) => !wanted.has(key))
-    .map((key) => setting({ kind: 'sysctl', key }, undefined, `give ${key} back as it was found`))
+    .map((key) => setting({ kind: 'sysctl', key }, undefined, `restore ${key} as it was found`))
 }
 
 const forgetLoaded = (name: string): Step => ({
   kind: 'removeFile',
-  why: 'see keepalived read its configuration anew',
+  why: 'wait until keepalived has reread its configuration',
   timeout_ms: TIMEOUT_MS,
   path: `${WEIGHTS_FOLDER}/${name}`,
 })
@@ -234,7 +236,7 @@ const forgetLoaded = (name: string): Step => ({
 function givenBack(running: Director): readonly Step[] {
   const remove = (path: string): Step => ({
     kind: 'removeFile',
-    why: `give ${path} back as it was found`,
+    why: `restore ${path} as it was found`,
     timeout_ms: TIMEOUT_MS,
     path,
     givesBack: true,
@@ -243,7 +245,7 @@ function givenBack(running: Director): readonly Step[] {
   return [
     {
       kind: 'unit',
-      why: 'stop keepalived, which takes its services out of the kernel',
+      why: 'stop keepalived, which removes its services from the kernel',
       timeout_ms: TIMEOUT_MS,
       unit: 'ipvsDirector',
       verb: 'stop',
@@ -251,7 +253,7 @@ function givenBack(running: Director): readonly Step[] {
       whenUnchanged: 'act',
     },
     remove(CONFIG_FILE),
-    command(NO_TABLE, 'mark no packets any more'),
+    command(NO_TABLE, 'stop marking packets'),
     ...[MARKS_FILE, MODULES_FILE, SYSCTL_FILE, ARGUMENTS_FILE].map(remove),
     ...NO_PROGRAMS,
     ...returned(running, undefined),

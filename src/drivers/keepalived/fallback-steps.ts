@@ -16,7 +16,7 @@ export function goneFallbacks(running: All | undefined, desired: All): readonly 
     .filter((served) => served.backend.fallback !== null)
     .map((served) => fallbackCommand(served, 'remove'))
     .filter((argv) => !wanted.has(argv.join(' ')))
-    .map((argv) => command(argv, 'take a fallback out that is no longer one'))
+    .map((argv) => command(argv, 'remove an obsolete fallback'))
 }
 
 const withFallback = (all: All): All => all.filter(({ backend }) => backend.fallback !== null)
@@ -59,12 +59,12 @@ export function standIns(running: All | undefined, desired: All): readonly Step[
   if (running === undefined) {
     return withFallback(desired)
       .filter(({ destinations }) => destinations.every(({ share }) => !takes(share)))
-      .map((one) => command(fallbackCommand(one, 'add'), `let the fallback of ${one.frontend.id} stand in`))
+      .map((one) => command(fallbackCommand(one, 'add'), `activate the fallback of ${one.frontend.id}`))
   }
   const same = new Set(running)
   return withFallback(desired)
     .filter((served) => !same.has(served))
-    .map((one) => command(fallbackCommand(one, 'settle'), `see whether the fallback of ${one.frontend.id} is needed`))
+    .map((one) => command(fallbackCommand(one, 'settle'), `check whether the fallback of ${one.frontend.id} is needed`))
 }
 
 const takes = (share: Served['destinations'][number]['share']): boolean => share !== 'halted' && share > 0

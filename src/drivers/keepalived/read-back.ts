@@ -29,7 +29,7 @@ export function readBack(all: readonly Served[], changed: ReadonlyMap<string, st
   const begins = all.flatMap((served) => serviceWords(served).map(([flag, service]) => `-A ${flag} ${service} `))
   return {
     kind: 'run',
-    why: 'wait until the kernel balances as it is to',
+    why: 'wait until the kernel balances as configured',
     timeout_ms: patienceFor(ends.length),
     argv: ['ipvsadm', '--save', '--numeric'],
     undo: 'irreversible',
@@ -48,5 +48,5 @@ export const loadedFile = (name: string, all: readonly Served[]): RunStep => ({
   timeout_ms: patienceFor(all.reduce((sum, { destinations }) => sum + destinations.length, 0)),
   argv: ['find', WEIGHTS_FOLDER, '-name', name],
   undo: 'irreversible',
-  expect: { comes: name, otherwise: 'keepalived does not read its configuration: see journalctl -u keepalived' },
+  expect: { comes: name, otherwise: 'keepalived did not read its configuration: see journalctl -u keepalived' },
 })

@@ -11,7 +11,7 @@ const CHECK_TIMEOUT_MS = 60_000
 
 export const configCheck = (content: string): Step => ({
   kind: 'check',
-  why: 'let keepalived judge the new configuration',
+  why: 'let keepalived check the new configuration',
   timeout_ms: CHECK_TIMEOUT_MS,
   path: CONFIG_FILE,
   content,
@@ -22,7 +22,7 @@ export const configCheck = (content: string): Step => ({
 
 export const marksCheck = (content: string): Step => ({
   kind: 'check',
-  why: 'let nft judge the firewall marks',
+  why: 'let nft check the firewall marks',
   timeout_ms: TIMEOUT_MS,
   path: MARKS_FILE,
   content,
@@ -45,7 +45,7 @@ export const valuesStep = ({ values, ifThere }: WeightChange): Step => ({
 
 export const keepWeights = (names: Iterable<string>): Step => ({
   kind: 'keepOnly',
-  why: 'keep no weight of a real server that is gone',
+  why: 'remove weights of deleted real servers',
   timeout_ms: TIMEOUT_MS,
   folder: WEIGHTS_FOLDER,
   names: [...names],

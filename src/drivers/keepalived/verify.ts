@@ -51,7 +51,7 @@ function servedProblems(served: Served): readonly Problem[] {
     problems.push(problem('l4Frontends', frontend.id, field, `Frontend ${frontend.name}: ${message}`))
   }
   const wrongMask = maskProblem(backend.persistMask, frontend.ip)
-  if (wrongMask !== undefined) add('backendId', `backend ${backend.name} does not fit: ${wrongMask}`)
+  if (wrongMask !== undefined) add('backendId', `backend ${backend.name} does not match: ${wrongMask}`)
   const { fallback } = backend
   if (fallback !== null) placeProblems({ ...fallback, name: 'the fallback' }, served, add)
   const seen = new Map<string, string>()
@@ -59,12 +59,13 @@ function servedProblems(served: Served): readonly Problem[] {
     placeProblems({ ip: one.ip, port: one.ownPort, name: `real server ${one.name}` }, served, add)
     const place = placeText(canonicalIp(one.ip), one.port)
     const other = seen.get(place)
-    if (other !== undefined) add('backendId', `real servers ${other} and ${one.name} are both ${place} to it`)
+    if (other !== undefined)
+      add('backendId', `real servers ${other} and ${one.name} are both ${place} for this frontend`)
     seen.set(place, one.name)
   }
   const standIn = fallbackPlace(served)
   const twin = standIn === undefined ? undefined : seen.get(standIn)
-  if (twin !== undefined) add('backendId', `the fallback and real server ${twin} are both ${standIn} to it`)
+  if (twin !== undefined) add('backendId', `the fallback and real server ${twin} are both ${standIn} for this frontend`)
   if (marks.length > 1 && frontend.forwarding === 'masq') problems.push(...samePort(served))
   return problems
 }
@@ -80,14 +81,15 @@ function placeProblems(
   if (parseIp(place.ip) === undefined) return
   const why = whyNoServer(place.ip)
   if (why !== undefined) add('backendId', `${place.name} cannot have the address ${place.ip}: ${why}`)
-  if (familyOf(place.ip) !== familyOf(ip)) add('ip', `${ip} and ${place.name} (${place.ip}) are not of one family`)
+  if (familyOf(place.ip) !== familyOf(ip))
+    add('ip', `${ip} and ${place.name} (${place.ip}) belong to different address families`)
   const keepsPort = marks.length > 1 && !isOnePort(frontend)
   if ((forwarding === 'masq' && !keepsPort) || place.port === null) return
   const { port } = place
   if ((parsePorts(ports) ?? []).some(({ first, last }) => first <= port && port <= last)) return
   const who = forwarding === 'masq' ? 'a persistent frontend with several ports' : forwarding
-  const way = forwarding === 'masq' ? 'give it no port, or none of persistence' : 'give it no port, or use masq'
-  add('forwarding', `${who} cannot change the port, and ${place.name} has port ${port}: ${way}`)
+  const way = forwarding === 'masq' ? 'set no port, or no persistence' : 'set no port, or use masq'
+  add('forwarding', `${who} cannot change the port, but ${place.name} has port ${port}: ${way}`)
 }
 
 /** Packets get the common port before a real server, or the fallback, is chosen. */
@@ -96,7 +98,7 @@ function samePort({ frontend, backend: { fallback }, firstPort, destinations }: 
   if (fallback !== null) ports.add(fallback.port)
   if (!isOnePort(frontend) || ports.size < 2) return []
   const who = fallback === null ? 'all real servers' : 'all real servers and the fallback'
-  const message = `Frontend ${frontend.name}: with persistence ${who} need the same port, and they have ${[...ports].join(', ')}`
+  const message = `Frontend ${frontend.name}: with persistence ${who} need the same port, but they have ${[...ports].join(', ')}`
   return [problem('l4Frontends', frontend.id, 'backendId', message)]
 }
 
@@ -136,7 +138,7 @@ function clashes(desired: ConfigView, all: readonly Served[]): readonly Problem[
     const others = byPlace.get(place) ?? []
     const other = claim.layer === 7 ? undefined : others.find((one) => overlaps(one, claim))
     if (other !== undefined) {
-      const message = `Frontend ${claim.frontend.name} uses a port of ${claim.frontend.ip} that the Layer ${other.layer} frontend ${other.frontend.name} has`
+      const message = `Frontend ${claim.frontend.name} uses a port of ${claim.frontend.ip} that the Layer ${other.layer} frontend ${other.frontend.name} also uses`
       problems.push(problem('l4Frontends', claim.frontend.id, 'ports', message))
     }
     byPlace.set(place, [...others, claim])

@@ -14,7 +14,7 @@ export function snapshotSize({ group, size_bytes, free_bytes, extent_bytes }: Lo
   const size = whole(Math.min(Math.ceil(size_bytes / extent_bytes) * extent_bytes, free_bytes))
   const needed = size_bytes * SHARE_MIN
   if (size > 0 && size >= needed) return size
-  return `the volume group ${group} has ${mebibytes(free_bytes)} free, and a snapshot of ${mebibytes(size_bytes)} needs ${mebibytes(needed)}`
+  return `the volume group ${group} has ${mebibytes(free_bytes)} free, but a snapshot of ${mebibytes(size_bytes)} needs ${mebibytes(needed)}`
 }
 
 const path = ({ group }: LogicalVolume) => `${group}/${SNAPSHOT_NAME}`

@@ -29,7 +29,7 @@ export function parseLvs(output: string, source: string): VolumeFacts {
   const rows = rowsOf(output)
   const row = rows?.find(({ lv_dm_path }) => lv_dm_path === source)
   if (rows === undefined || row === undefined) {
-    return { isSupported: false, reason: `the root file system is on ${source}, which is no logical volume` }
+    return { isSupported: false, reason: `the root file system is on ${source}, which is not a logical volume` }
   }
   const named = rows.find(({ vg_name, lv_name }) => vg_name === row['vg_name'] && plainName(lv_name) === SNAPSHOT_NAME)
   const isOurs = named !== undefined && plainName(named['origin']) === row['lv_name']

@@ -74,8 +74,8 @@ function verify(desired: ConfigView): readonly Problem[] {
       ? []
       : [{ section: 'snmpSettings', id: SHARED, field, message: `${field} of the SNMP settings ${message}` }]
   return [
-    ...about('serviceIpId', serviceIpId === '' ? 'is needed while the agent is on' : undefined),
-    ...about('community', enabledV2 && community === '' ? 'is needed for version 2c' : communityProblem(community)),
+    ...about('serviceIpId', serviceIpId === '' ? 'is required while the agent is enabled' : undefined),
+    ...about('community', enabledV2 && community === '' ? 'is required for version 2c' : communityProblem(community)),
     ...about('location', directiveProblem(location)),
     ...about('contact', directiveProblem(contact)),
   ]
@@ -108,8 +108,8 @@ function plan(running: Wanted | undefined, desired: Wanted, options: PlanOptions
 function fileSteps(content: string): readonly Step[] {
   const file = { path: CONFIG_FILE, content, mode: FILE_MODE, timeout_ms: TIMEOUT_MS } as const
   return [
-    { ...file, kind: 'check', why: 'look whether snmpd is installed', argv: ['snmpd', '-v'] },
-    { ...file, kind: 'replaceFile', why: 'put snmpd.conf in place', checked: true, keepsFound: true },
+    { ...file, kind: 'check', why: 'check whether snmpd is installed', argv: ['snmpd', '-v'] },
+    { ...file, kind: 'replaceFile', why: 'install snmpd.conf', checked: true, keepsFound: true },
     OWNER,
   ]
 }
@@ -117,7 +117,7 @@ function fileSteps(content: string): readonly Step[] {
 /** Runs outside, because the daemon may not change owners. */
 const OWNER: RunStep = {
   kind: 'run',
-  why: 'let snmpd read its configuration when it reloads',
+  why: 'make snmpd reread its configuration on reload',
   timeout_ms: TIMEOUT_MS,
   argv: ['chgrp', ACCOUNT, CONFIG_FILE],
   undo: 'irreversible',
@@ -127,7 +127,7 @@ const OWNER: RunStep = {
 /** systemd starts a unit at most five times in ten seconds; a person who tries settings is not a loop. */
 const FRESH: Step = {
   kind: 'run',
-  why: 'let snmpd be restarted however often it was',
+  why: 'allow further restarts of snmpd',
   timeout_ms: TIMEOUT_MS,
   argv: ['systemctl', 'reset-failed', PROGRAMS.snmp.unit],
   undo: 'irreversible',
@@ -135,7 +135,7 @@ const FRESH: Step = {
 
 const REMOVAL: Step = {
   kind: 'removeFile',
-  why: 'give snmpd.conf back as it was found',
+  why: 'restore snmpd.conf as it was found',
   timeout_ms: TIMEOUT_MS,
   path: CONFIG_FILE,
   givesBack: true,
@@ -146,7 +146,7 @@ const REMOVAL: Step = {
 function givenBack(): readonly Step[] {
   const reread: Step = {
     kind: 'run',
-    why: 'let an snmpd that runs read what was found',
+    why: 'make a running snmpd read the restored configuration',
     timeout_ms: TIMEOUT_MS,
     argv: ['systemctl', 'try-restart', PROGRAMS.snmp.unit],
     undo: 'irreversible',
@@ -162,7 +162,7 @@ function restartStep(whenUnchanged: 'act' | 'skip'): Step {
 }
 
 function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
-  const why = value === undefined ? 'leave snmpd as it was found' : `have snmpd ${value}, after a boot as well`
+  const why = value === undefined ? 'leave snmpd as it was found' : `make snmpd ${value}, also after a boot`
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: SERVICE, value, isOptional: value !== 'enabled' }
 }
 

@@ -70,7 +70,7 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
   const content = fragment(after)
   const check: Step = {
     kind: 'check',
-    why: 'let sshd judge its new settings',
+    why: 'let sshd check its new settings',
     timeout_ms: TIMEOUT_MS,
     path: FRAGMENT,
     content,
@@ -81,7 +81,7 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
   }
   const replace: Step = {
     kind: 'replaceFile',
-    why: 'put the checked settings of sshd in place',
+    why: 'install the checked settings of sshd',
     timeout_ms: TIMEOUT_MS,
     path: FRAGMENT,
     content,
@@ -91,7 +91,7 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
   const isAdoption = before === 'unknown' && atLeast === 'runtime'
   const reload: Step = {
     kind: 'unit',
-    why: 'let sshd read its settings; established sessions go on',
+    why: 'make sshd read its settings; established sessions continue',
     timeout_ms: TIMEOUT_MS,
     unit: 'ssh',
     verb: atLeast === 'restart' ? 'restart' : 'reload',
@@ -100,13 +100,13 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
   // The found state of the service is stored before it is started: a crash in between must not enable sshd for good.
-  const enable = enabled('enabled', 'have sshd run, now and after each boot')
+  const enable = enabled('enabled', 'make sshd run, now and after each boot')
   return [check, replace, ...wholeConfig(after), enable, reload, listens(after)]
 }
 
 function wholeConfig({ sshPort }: Ssh): readonly Step[] {
   if (sshPort === undefined) return []
-  const why = `make sure that sshd listens on port ${sshPort} alone: remove every other "Port" line from sshd_config and sshd_config.d`
+  const why = `check that sshd listens on port ${sshPort} only: remove every other "Port" line from sshd_config and sshd_config.d`
   const expect = { prefix: 'port ', lines: [`port ${sshPort}`] }
   return [{ ...runStep(why, [SSHD, '-T']), outside: OUTSIDE, expect }]
 }
@@ -132,15 +132,15 @@ function claims(before: Ssh | 'unknown' | undefined, after: Ssh): readonly PortC
 
 /** Restores the found state. The first step does nothing: its undo runs after the file was restored. */
 function givenBack(): readonly Step[] {
-  const reload = runStep('let an sshd that runs read its settings', RELOAD)
+  const reload = runStep('make a running sshd read its settings', RELOAD)
   const wayBack: RunStep = { ...runStep('keep a way back for sshd', ['true']), undo: reload.argv }
-  return [wayBack, removal(), reload, enabled(undefined, 'sshd runs or not, as it was found')]
+  return [wayBack, removal(), reload, enabled(undefined, 'leave sshd running or stopped, as it was found')]
 }
 
 function removal(): Step {
   return {
     kind: 'removeFile',
-    why: 'leave the settings of sshd to the machine',
+    why: 'remove the settings of sshd',
     timeout_ms: TIMEOUT_MS,
     path: FRAGMENT,
   }

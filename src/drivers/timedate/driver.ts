@@ -28,6 +28,6 @@ export function timedateDriver(nodeId: string): Driver {
 }
 
 function zoneStep(value: string | undefined): Step {
-  const why = value === undefined ? 'give the time zone back as it was found' : `set the time zone to ${value}`
+  const why = value === undefined ? 'restore the time zone as it was found' : `set the time zone to ${value}`
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: { kind: 'timezone' }, value, isOptional: false }
 }

@@ -103,7 +103,7 @@ function plan(running: Moving | undefined, desired: Moving, { atLeast }: PlanOpt
     {
       kind: 'unit',
       // A restart would move every address, so an apply never causes one.
-      why: 'let the keepalived of floating IPs read its configuration',
+      why: 'make the keepalived of floating IPs read its configuration',
       timeout_ms: TIMEOUT_MS,
       unit: 'clusterha',
       verb: 'reload',
@@ -111,7 +111,7 @@ function plan(running: Moving | undefined, desired: Moving, { atLeast }: PlanOpt
       whenUnchanged: isAdoption ? 'skip' : 'act',
       ...(losesAddresses(running, desired) ? {} : { isLast: true }),
     },
-    { ...service('enabled', 'have it run, after a boot as well'), isLast: true },
+    { ...service('enabled', 'make it run, also after a boot'), isLast: true },
   ]
 }
 
@@ -125,7 +125,7 @@ function losesAddresses(running: Moving | undefined, desired: Moving): boolean {
 
 const configCheck = (content: string): Step => ({
   kind: 'check',
-  why: 'let keepalived judge how floating IPs move',
+  why: 'let keepalived check the configuration of floating IPs',
   timeout_ms: TIMEOUT_MS,
   path: CONFIG_FILE,
   content,
@@ -137,7 +137,7 @@ const configCheck = (content: string): Step => ({
 /** A machine without IPv6 lacks one of these settings, and does not need it. */
 const nonlocal = (key: (typeof NONLOCAL)[number], value: '1' | undefined): Step => ({
   kind: 'setting',
-  why: value === undefined ? `give ${key} back as it was found` : 'let programs listen on addresses of another node',
+  why: value === undefined ? `restore ${key} as it was found` : 'allow programs to listen on addresses of another node',
   timeout_ms: TIMEOUT_MS,
   setting: { kind: 'sysctl', key },
   value,
@@ -165,7 +165,7 @@ function givenBack(): readonly Step[] {
     remove(CONFIG_FILE),
     {
       kind: 'unit',
-      why: 'stop the keepalived of floating IPs, which takes them away',
+      why: 'stop the keepalived of floating IPs, which removes them',
       timeout_ms: TIMEOUT_MS,
       unit: 'clusterha',
       verb: 'stop',

@@ -34,8 +34,8 @@ function ofPreferredNodes(instances: readonly Instance[]): readonly Problem[] {
       .find((before) => before.group === one.group && meet(before, one) && before.vrrpId === one.vrrpId)
     if (other === undefined) return []
     const [{ id, ip }, { name }] = [one.first, one.group]
-    const clash = `floating IP ${ip} would move by the VRRP id of ${other.first.ip} in the IP group ${name}`
-    const message = `${clash}: let it prefer a node that is there, or none`
+    const clash = `floating IP ${ip} would use the same VRRP id as ${other.first.ip} in the IP group ${name}`
+    const message = `${clash}: set preferredNode to an existing node, or to none`
     return [{ section: 'floatingIps', id, field: 'preferredNode', message }]
   })
 }

@@ -242,7 +242,7 @@ t.test('when the store fails to save the new configuration, the first error is r
   const parts = { ...ENGINE_DEFAULTS, store: failing, drivers: [namesDriver()], executor: host.executor }
   const engine = new ApplyEngine(parts)
   await test.rejects(engine.apply({ force: undefined, comment: 'why' }, TESTER), {
-    message: /not known whether this is stored/,
+    message: /unknown whether this was stored/,
   })
   test.ok(store.journal(), 'the start finds out')
 })

@@ -122,7 +122,7 @@ t.test('changes that a check could not revert are in doubt, and are reverted by 
   host.replaceFile = (path, content, mode) =>
     content === 'old' ? Promise.reject(new Error('no space')) : replaceFile(path, content, mode)
   const error = await refuses(test, 'APPLY_PARTIAL', enactor.check(settings('new'), RUNTIME))
-  test.match(error.message, /^A check could not be undone.*: put back what the check of .c wrote$/)
+  test.match(error.message, /^A check could not be undone.*: restore the files that the check of .c wrote$/)
   test.equal(await host.readFile('/beside'), 'new')
   test.match(store.journal(), { drivers: ['a'] })
   host.replaceFile = replaceFile

@@ -68,7 +68,7 @@ t.test('servers', (test) => {
   test.same(member('weight 5 maxconn 7 backup send-proxy-v2'), { weight: 5, maxConn: 7, backup: true, sendProxy: true })
   test.same(member('ssl verify none'), { encrypted: true })
   test.same(member('ssl verify required sni str(a.test)'), { encrypted: true, verify: true, sni: 'a.test' })
-  test.match(read('server a 192.0.2.1:80 ssl verify required').remarks, [/is not verified any more/])
+  test.match(read('server a 192.0.2.1:80 ssl verify required').remarks, [/is no longer verified/])
   test.same(member('ssl ca-file /x sni str(a.test)'), { encrypted: true, verify: true, sni: 'a.test' })
   test.match(read('server a 192.0.2.1:80 check inter 1s\nserver b 192.0.2.2:80 check inter 9s').remarks, [
     /has one interval/,

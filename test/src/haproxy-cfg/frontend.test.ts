@@ -61,10 +61,10 @@ t.test('an ACL with an unknown line is ignored, from there on', (test) => {
   }
   take(`${acl('path /x')}\n${use}`)
   test.throws(() => take(acl('nosuch 1')), /nosuch/)
-  test.throws(() => take(use), /ACL a is not understood/)
+  test.throws(() => take(use), /ACL a is not supported/)
   test.throws(() => take(acl('nosuch 1')), /nosuch/)
   take(acl('path /z'))
-  test.throws(() => take(use), /ACL a is not understood/)
+  test.throws(() => take(use), /ACL a is not supported/)
   test.equal(draft.rules.backends.length, 1)
   test.end()
 })

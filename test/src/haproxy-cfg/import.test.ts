@@ -264,7 +264,7 @@ t.test('no document is much larger than its file', async (test) => {
   const denied = many(300, (at) => ` http-request deny if { path /${at} }\n`)
   const wide = await importHaproxyCfg(`frontend f\n mode http\n${binds}${denied}`)
   test.notOk('l7Frontends' in wide.document)
-  test.match(wide.notUnderstood, { 1: { text: 'bind 10.0.0.0:80', why: /too much for so many addresses/ } })
+  test.match(wide.notUnderstood, { 1: { text: 'bind 10.0.0.0:80', why: /too many rules for so many addresses/ } })
   const chain = many(5_000, (at) => `defaults d${at} from d${at - 1}\n retries ${at}\n fullconn ${at}\n`)
   test.match((await importHaproxyCfg(chain)).notUnderstood, { 9_999: { why: /too many lines of defaults/ } })
 })
@@ -278,7 +278,7 @@ t.test('lines that several sections take over are reported once', async (test) =
     ].join('\n'),
   )
   test.match(notUnderstood, [
-    { line: 2, why: /from the environment/ },
+    { line: 2, why: /uses an environment variable/ },
     { line: 3, why: /no counterpart/ },
   ])
   test.same(
@@ -318,10 +318,10 @@ t.test('no proxy vanishes silently', async (test) => {
   test.same(Object.keys(Object(document['l7Frontends'])), ['web', 'web-3', 'web-2'])
   test.match(document['realServers'], { s: { ip: '10.0.0.9' }, 'c-s': { ip: '10.0.0.9', state: 'halted' } })
   const why = (line: string) => notUnderstood.filter(({ text }) => text === line).map((one) => one.why)
-  test.match(why('http-request deny'), [/listens at no address/])
-  test.match(why('server t 10.0.0.9:81'), [/there is another one called b/])
-  test.match(why('bind *:1'), [/depends on where HAProxy runs/])
-  test.match(why('server s "${IP}:80"'), [/from the environment/])
+  test.match(why('http-request deny'), [/no supported listening address/])
+  test.match(why('server t 10.0.0.9:81'), [/there is another one with the name b/])
+  test.match(why('bind *:1'), [/on the environment of HAProxy/])
+  test.match(why('server s "${IP}:80"'), [/uses an environment variable/])
 })
 
 t.test('a condition after its rule, options of bind, and invalid UTF-8 are reported', async (test) => {
@@ -337,16 +337,17 @@ backend web
   mode http
   server a 192.0.2.1:80
 `)
-  test.match(notUnderstood, [
-    { line: 6, why: /^a rule before it asks for it/ },
-    { line: 7, why: 'it is not UTF-8' },
-  ])
-  test.match(remarks, [
-    { line: 2, why: 'transparent has no counterpart' },
-    { line: 2, why: 'inside names nothing in Fulcrum' },
-    { line: 2, why: 'tfo has no counterpart' },
-  ])
-})
+    test.match(notUnderstood, [
+      { line: 6, why: /^an earlier rule needs it/ },
+      { line: 7, why: 'it is not UTF-8' },
+    ])
+    test.match(remarks, [
+      { line: 2, why: 'transparent has no counterpart' },
+      { line: 2, why: 'inside has no counterpart in Fulcrum' },
+      { line: 2, why: 'tfo has no counterpart' },
+    ])
+  },
+)
 
 t.test('files of one name are separate certificates, in any frontends, and relative to crt-base', async (test) => {
   const live = (site: string, port: number) =>
@@ -402,27 +403,30 @@ t.test('response headers of listen apply to all of its backends', async (test) =
   test.match(alone, { web: { rules: [{}, {}] } })
 })
 
-t.test('HTTP defaults are not for backends without HTTP, and their own lines are reported', async (test) => {
-  const http = ['cookie APP insert indirect nocache', 'http-reuse never']
-  const db = [
-    'listen db',
-    'mode tcp',
-    'bind 127.0.0.1:3306',
-    'http-response del-header Server',
-    'server d 10.0.0.3:3306',
-  ]
-  const web = ['listen web', 'bind 127.0.0.1:80', 'server w 10.0.0.1:80']
-  const site = ['defaults', 'mode http', ...http, ...web, ...db].join('\n')
-  const { document, remarks } = await importHaproxyCfg(site)
-  const { call } = await borrow()
-  test.equal((await call('POST', '/config/plan', { body: { document } })).status, 200)
-  test.match(document['l7Backends'], { web: { persistence: { type: 'cookie' }, httpReuse: 'never' } })
-  const why = 'it means something in mode http alone'
-  test.match(
-    remarks.filter((remark) => remark.why === why),
-    [{ text: 'http-response del-header Server' }],
-  )
-})
+t.test(
+  'what defaults say of HTTP is not for backends without it, and what they say themselves is told',
+  async (test) => {
+    const http = ['cookie APP insert indirect nocache', 'http-reuse never']
+    const db = [
+      'listen db',
+      'mode tcp',
+      'bind 127.0.0.1:3306',
+      'http-response del-header Server',
+      'server d 10.0.0.3:3306',
+    ]
+    const web = ['listen web', 'bind 127.0.0.1:80', 'server w 10.0.0.1:80']
+    const site = ['defaults', 'mode http', ...http, ...web, ...db].join('\n')
+    const { document, remarks } = await importHaproxyCfg(site)
+    const { call } = await borrow()
+    test.equal((await call('POST', '/config/plan', { body: { document } })).status, 200)
+    test.match(document['l7Backends'], { web: { persistence: { type: 'cookie' }, httpReuse: 'never' } })
+    const why = 'it has a meaning in mode http only'
+    test.match(
+      remarks.filter((remark) => remark.why === why),
+      [{ text: 'http-response del-header Server' }],
+    )
+  },
+)
 
 t.test('the port of a host, which no rule checks, is reported', async (test) => {
   const lines = [
@@ -464,13 +468,15 @@ t.test('changed behaviour is reported, with its line', async (test) => {
   const path = 'rules decode a path before they compare it, as servers do: //%61dmin is /admin'
   test.same(await told(`${deny('path_beg /a')}\n${deny('path /b')}`), [`4 ${path}`], 'once per file')
   test.match(await told(deny('url_param(a) b')), [/^4 rules decode a parameter/])
-  test.match(await told(deny('hdr(host) a.test')), [/^4 rules compare hosts in any case, and without the port/])
-  test.match(await told(' compression algo gzip'), [/^4 without types Fulcrum compresses texts alone/])
+  test.match(await told(deny('hdr(host) a.test')), [
+    /^4 rules compare hosts without regard to case, and without the port/,
+  ])
+  test.match(await told(' compression algo gzip'), [/^4 without types, Fulcrum compresses only texts/])
   test.same(await told(' compression algo gzip\n compression type text/html'), [])
   test.same(await told(' bind :81\n maxconn 9'), [])
   const tls = ' bind :443 ssl crt /a/b.pem'
-  test.match(await told(`${tls}\n maxconn 9`), [/^5 each of the frontends/])
-  test.match(await told(`${tls}\n option forwardfor`), [/^5 where TLS is spoken, X-Forwarded-Proto is sent as well/])
+  test.match(await told(`${tls}\n maxconn 9`), [/^5 each of the resulting frontends/])
+  test.match(await told(`${tls}\n option forwardfor`), [/^5 with TLS, X-Forwarded-Proto is sent as well/])
   test.match(await told(' bind :443 ssl crt /a/b'), [/^4 if \/a\/b is a folder/])
   for (const folder of ['/a/b.d/', '/a/b.d'])
     test.match(await told(` bind :443 ssl crt ${folder}`), [new RegExp(`^4 if ${folder} is a folder`)], folder)
@@ -480,9 +486,12 @@ t.test('changed behaviour is reported, with its line', async (test) => {
   test.match(await told(`${deny('method PUT')}\n${redirect}`), [/^5 it comes before all rules/])
   const table = (more: string) => ` stick-table type ip size 1m expire 5m ${more}\n stick on src\n`
   test.same(await told('', table('')), [])
-  test.match(await told('', table('peers p')), [/^9 nodes of Fulcrum share this table by themselves/])
-  test.match(await told('', table('store gpc0')), [/^9 what else it stores/])
-  test.match(await told('', ' cookie A insert\n'), [/own/, /^9 cookies of Fulcrum are indirect and nocache/])
+  test.match(await told('', table('peers p')), [/^9 nodes of Fulcrum share this table automatically/])
+  test.match(await told('', table('store gpc0')), [/^9 other stored data/])
+  test.match(await told('', ' cookie A insert\n'), [
+    /new cookie values/,
+    /^9 cookies of Fulcrum are indirect and nocache/,
+  ])
 })
 
 t.test('names are resolved by the system, unless name servers are given; disabled parts stay so', async (test) => {
@@ -520,7 +529,7 @@ backend b\n mode http\n http-response del-header Upgrade\n server s 192.0.2.1:80
   )
   test.same(
     notUnderstood.map(({ line, why }) => [line, why]),
-    [[4, 'Connection is set by HAProxy itself, and by no rule']],
+    [[4, 'Connection is set by HAProxy itself, not by rules']],
   )
   const { l7Frontends, l7Backends, l7Raw } = Object(document)
   test.same([l7Frontends.f.rules, l7Backends.b.rules], [undefined, undefined])

@@ -50,10 +50,10 @@ t.test('times', (test) => {
   test.end()
 })
 
-t.test('environment variables are reported, and other dollar signs are not', (test) => {
+t.test('what comes uses an environment variable is told, and a dollar sign that is none of it is not', (test) => {
   const fault = (text: string) => linesOf(text).map(faultOf)[0]
   for (const text of ['a "$X"', 'a "${X-1}"', 'a "$.FILE"', 'a "b\\"$X"', 'a "\\\\$X"'])
-    test.match(fault(text), /from the environment/, text)
+    test.match(fault(text), /uses an environment variable/, text)
   for (const text of ['a $X', "a '$X'", 'a "\\$X"', 'a "x$"']) test.equal(fault(text), undefined, text)
   test.end()
 })

@@ -32,7 +32,7 @@ t.test('addresses, numbers, times and texts', (test) => {
   test.match(reading.remarks, [{ why: /it becomes 2 s/ }])
   test.throws(() => wholeSeconds(line('x'), 'soon', reading))
   for (const never of ['0', '0s'])
-    test.throws(() => wholeSeconds(line('x'), never, reading), { message: /0, which is no limit, has no counterpart/ })
+    test.throws(() => wholeSeconds(line('x'), never, reading), { message: /0, meaning no limit, has no counterpart/ })
   test.equal(reading.remarks.length, 1)
   test.equal(plainText('100%%'), '100%')
   for (const computed of ['%[src]', '%ci', '%{+Q}o']) test.throws(() => plainText(computed), computed)

@@ -14,7 +14,7 @@ t.test('a refusal is answered as it is, a full disk plainly, a defect only in th
   test.match(lines.pop(), /"level":"warn".*"reason":"the disk is full"/)
   test.match(answer(new StoreFailedError('the disk failed', 'doing')), {
     code: 'INTERNAL',
-    message: /not known whether/,
+    message: /unknown whether/,
   })
   test.match(lines.pop(), /"level":"warn".*"the store has failed"/)
   const defect = answer(new Error('secret detail'))

@@ -48,7 +48,7 @@ t.test('it is in the subnet of its IP group, stored in its shortest form, and un
     errors: [{ field: 'groupId' }],
   })
   await call('POST', `/${node}/sips`, { body: { groupId: group, ip: '192.0.2.10' } })
-  test.match((await call('PUT', '/services/apply')).json, { code: 'CONFIG_INVALID', message: /static IP as well/ })
+  test.match((await call('PUT', '/services/apply')).json, { code: 'CONFIG_INVALID', message: /also a static IP/ })
 })
 
 t.test('IN_USE: an address in use by a frontend stays', async (test) => {

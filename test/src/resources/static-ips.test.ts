@@ -136,7 +136,7 @@ t.test('apply: an address whose group has no interface is named; one in use does
   const withInterfaces = (assignedInterfaces: readonly object[]) =>
     call('PUT', `/ipgroups/${group}`, { body: { name, networkIp, networkMask, assignedInterfaces } })
   await withInterfaces([])
-  const unmade = `is not made: its IP group ${name} has no interface on this node`
+  const unmade = `is not added: its IP group ${name} has no interface on this node`
   test.match((await applied()).json.data.warnings, [
     { code: 'REMARK', message: `static IP 192.0.2.10 ${unmade}` },
     { code: 'REMARK', message: `static IP 192.0.2.11 ${unmade}` },

@@ -37,7 +37,7 @@ t.test('a changed line is found', async (test) => {
 t.test('a removed line is found', async (test) => {
   const { edit, check } = await fixture(test)
   edit((lines) => lines.splice(1, 1))
-  test.match(check(), [/taken out or put in/])
+  test.match(check(), [/removed or inserted/])
 })
 
 t.test('an inserted line, with its own hash, is found', async (test) => {
@@ -47,18 +47,18 @@ t.test('an inserted line, with its own hash, is found', async (test) => {
     const head = { seq: before?.seq ?? 0, hash: before?.hash ?? '' }
     lines.splice(1, 0, chain({ seq: head.seq + 1, at: 'x', by: 'innocent' }, head).line)
   })
-  test.match(check(), [/taken out or put in/])
+  test.match(check(), [/removed or inserted/])
 })
 
 t.test('a file missing in the middle is found, and so is a missing end', async (test) => {
   const { folder, paths, head } = await fixture(test)
   rmSync(paths[1] ?? '')
-  test.match(checkAudit(folder, head), [/are gone/, /taken out or put in/])
+  test.match(checkAudit(folder, head), [/are missing/, /removed or inserted/])
   const last = await fixture(test)
   rmSync(last.paths.at(-1) ?? '')
-  test.match(last.check(), [/are not those that were written/])
+  test.match(last.check(), [/were modified/])
   rmSync(last.folder, { recursive: true })
-  test.match(last.check(), [/gone/])
+  test.match(last.check(), [/missing/])
 })
 
 t.test('a rebuilt chain is found with a note of the old end', async (test) => {
@@ -68,6 +68,6 @@ t.test('a rebuilt chain is found with a note of the old end', async (test) => {
   for (let n = 0; n < 50; n++) await forged.append({ at: `t${n}`, by: 'innocent' })
   await forged.close()
   test.same(checkAudit(folder, undefined), [], 'whole in itself')
-  test.match(checkAudit(folder, head), [/are not those that were written/])
+  test.match(checkAudit(folder, head), [/were modified/])
   test.same(checkAudit(join(folder, 'none'), undefined), [], 'never used')
 })

@@ -65,7 +65,7 @@ t.test('nothing is amended during an apply', async (test) => {
   const { store } = await storeWith(test, { n: 1 })
   await stageIn(store, [{ ...key, value: { n: 3 } }], origin)
   await freezeIn(store, () => true)
-  await test.rejects(amendIn(store, key, { n: 2 }), /while an apply is under way/)
+  await test.rejects(amendIn(store, key, { n: 2 }), /while an apply is running/)
   await thawIn(store)
   await store.close()
 })

@@ -91,9 +91,9 @@ t.test('a turn that fails lets the next one have its turn', async (test) => {
   test.same(valueOf(store, 'candidate'), { n: 1 })
 })
 
-t.test('nothing is amended during an apply', async (test) => {
+t.test('nothing is amended while an apply is running', async (test) => {
   const { store } = await frozenStore(test)
-  await test.rejects(amendIn(store, at('a'), { n: 4 }), /while an apply is under way/)
+  await test.rejects(amendIn(store, at('a'), { n: 4 }), /while an apply is running/)
   await thawIn(store, 'apply-2')
   await amendIn(store, at('a'), { m: 4 })
   test.same(valueOf(store, 'running'), { n: 1, m: 4 })

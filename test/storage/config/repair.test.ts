@@ -65,7 +65,7 @@ t.test(
     test.throws(() => new LmdbConfigStore(folder), /the record things  a of running is damaged/)
     const { found, told, left, again } = await mended(folder)
     test.same(found, ['the record things  a of running is damaged'])
-    test.same(told, ['the record things  a of running is damaged: it is again as revision 2 made it'])
+    test.same(told, ['the record things  a of running is damaged: it was restored from revision 2'])
     test.same([left, again], [[], []])
     const store = new LmdbConfigStore(folder)
     test.match(store.running.get('things', '', 'a'), { value: { n: 2 } })
@@ -84,8 +84,8 @@ t.test('data only in damaged revisions are lost, and reported as such', async (t
   await damage(folder, 'headers', '000000000002')
   const { told, left } = await mended(folder)
   test.same(told.toSorted(), [
-    'the record 000000000001 of revisions is damaged: what it changed is not known any more',
-    'the record 000000000002 of headers is damaged: it was made again',
+    'the record 000000000001 of revisions is damaged: its changes are no longer known',
+    'the record 000000000002 of headers is damaged: it was recreated',
     'the record things  b of running is damaged: no revision has it, so it is lost',
   ])
   test.same(left, [])
@@ -102,7 +102,7 @@ t.test('damage beside the configuration is left out and reported; the store open
   test.same(store.sessions.entries(), [])
   test.same(store.damaged, ['the record s of sessions is damaged'])
   await store.close()
-  test.same((await mended(folder)).told, ['the record s of sessions is damaged: it was taken out'])
+  test.same((await mended(folder)).told, ['the record s of sessions is damaged: it was removed'])
 })
 
 t.test('counters, an open journal and notes of callers', async (test) => {
@@ -135,9 +135,9 @@ t.test('many removed rows are one sentence, with a few names', async (test) => {
   for (const key of ['frozen 1', 'frozen 2', 'caller a', 'caller b']) await damage(folder, 'meta', key)
   const { told, left } = await mended(folder)
   test.same(told, [
-    'the records caller a, caller b of meta are damaged: what the daemon had noted there is lost',
-    'the records frozen 1, frozen 2 of meta are damaged: what applies under way had frozen is pending as before',
-    'the records s0, s1, s2, s3, s4 and 4 more of sessions are damaged: they were taken out',
+    'the records caller a, caller b of meta are damaged: the notes of the daemon are lost',
+    'the records frozen 1, frozen 2 of meta are damaged: changes frozen by running applies are pending again',
+    'the records s0, s1, s2, s3, s4 and 4 more of sessions are damaged: they were removed',
   ])
   test.same(left, [])
 })

@@ -52,7 +52,7 @@ t.test('a layout that this version does not know is refused, and left as it is',
   const folder = temporaryFolder(test, 'layout')
   await firstLayout(folder, CONFIG_SCHEMA + 1)
   for (let time = 0; time < 2; time++) {
-    test.throws(() => new ConfigTables(folder), /has layout 3, this version knows 2/)
+    test.throws(() => new ConfigTables(folder), /has layout 3, but this version knows 2/)
   }
 })
 

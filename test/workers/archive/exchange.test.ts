@@ -35,7 +35,7 @@ t.test('nothing listens for a moment: retried', async (t) => {
 t.test('no place is free for a moment: retried', async (t) => {
   const { path, takeAll } = await listenFull(t, 'later')
   const refused: unknown = await exchange({ path }, 'a\n', 60_000).catch((error: unknown) => error)
-  t.match(refused, { message: 'no place is left on its socket' })
+  t.match(refused, { message: 'its socket accepts no more connections' })
   t.ok(hadNoPlace(refused))
   await t.rejects(exchangeWithRetry({ path }, 'a\n', 60_000), { code: 'EAGAIN' }, 'not for ever')
   const asked = exchangeWithRetry({ path }, 'a\n', 60_000)

@@ -51,7 +51,9 @@ t.test('every failure has a reason', async (t) => {
   const cut = await listen(t, () => '# pxna')
   t.match(await createSource({ kind: 'stats-socket', path: cut })(PATIENCE_MS), { reason: 'its answer was cut off' })
   const nameless = await listen(t, () => STATS)
-  t.match(await createSource({ kind: 'stats-socket', path: nameless })(PATIENCE_MS), { reason: /which process/ })
+  t.match(await createSource({ kind: 'stats-socket', path: nameless })(PATIENCE_MS), {
+    reason: /did not report its process id/,
+  })
 })
 
 t.test('a full socket is silent as well: the held ones are returned', async (t) => {
@@ -59,7 +61,7 @@ t.test('a full socket is silent as well: the held ones are returned', async (t) 
   const yielded = t.capture(SilentSessions.prototype, 'yieldPlaces')
   t.strictSame(await createSource({ kind: 'any-socket', path })(PATIENCE_MS), {
     ok: false,
-    reason: 'no place is left on its socket',
+    reason: 'its socket accepts no more connections',
   })
   t.equal(yielded().length, 1)
 })

@@ -45,6 +45,6 @@ t.test('a failure of LMDB on a working disk needs a restart', async (t) => {
     watch.failed(new Error('Invalid argument'), i * 10_000)
     if (i < 3) t.equal(watch.forbids(i * 10_000 + 6_000), undefined)
   }
-  t.match(watch.fault, { isFinal: true, reason: /the daemon starts anew/ })
-  t.match(watch.forbids(99_000), /the daemon starts anew/)
+  t.match(watch.fault, { isFinal: true, reason: /the daemon restarts/ })
+  t.match(watch.forbids(99_000), /the daemon restarts/)
 })

@@ -9,7 +9,7 @@ t.test('a file is described without its records, and opened with them', (test) =
   test.match(openBackup({ raw, passphrase: undefined }), { contents: SOME })
   test.match(describeBackup(raw.subarray(1)), { problems: [{ code: 'NOT_A_BACKUP' }] })
   const twice = Buffer.from(`{"createdAt":"2001-01-01T00:00:00Z",${raw.toString().slice(1)}`)
-  test.match(describeBackup(twice), { problems: [{ code: 'NOT_A_BACKUP', message: /a name twice/ }] })
+  test.match(describeBackup(twice), { problems: [{ code: 'NOT_A_BACKUP', message: /a duplicate name/ }] })
   test.end()
 })
 
@@ -39,7 +39,7 @@ t.test("certificates are parsed again: the file's data about them are not truste
   for (const more of bad) {
     const { described, opened } = read(more)
     test.match(described, {
-      problems: [{ field: 'certificates.c.chain', code: 'INVALID', message: /^is no certificate/ }],
+      problems: [{ field: 'certificates.c.chain', code: 'INVALID', message: /^is not a certificate/ }],
     })
     test.same(opened, described)
     test.notMatch(JSON.stringify(opened), /garbage|PRIVATE/)

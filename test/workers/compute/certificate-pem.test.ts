@@ -15,8 +15,8 @@ t.test('blocks are found whatever surrounds them, with any line ends and headers
 
 t.test('text without a block is reported', async (test) => {
   test.match(pemBlocks('-----BEGIN CERTIFICATE-----\nAAEC'), /without an end/)
-  test.match(pemBlocks('-----BEGIN CERTIFICATE'), /proper first line/)
-  test.match(pemBlocks(block('x y')), /proper first line/)
+  test.match(pemBlocks('-----BEGIN CERTIFICATE'), /valid first line/)
+  test.match(pemBlocks(block('x y')), /valid first line/)
   for (const body of ['', 'AAE\n', 'A=EC\n', 'AA*C\n']) test.match(pemBlocks(block('CERTIFICATE', body)), /not base64/)
   test.match(pemBlocks(block('CERTIFICATE').repeat(BLOCKS_MAX + 1)), /more than/)
 })

@@ -94,8 +94,8 @@ t.test('certificate, key and other certificates separately', async (test) => {
   const { certificate } = taken(read(parts(leaf.cert, leaf.key, root.cert, middle.cert)))
   test.same(namesIn(certificate.chain), ['www.example.test', 'Middle', 'Root'])
   test.same(namesIn(taken(read(parts(leaf.cert + middle.cert, leaf.key))).certificate.chain)[1], 'Middle')
-  wrong(test, read(parts(leaf.cert, leaf.cert)), { field: 'privateKey', message: /where only the key belongs/ })
-  wrong(test, read(parts(leaf.key, leaf.key)), { field: 'cert', message: /belongs into privateKey/ })
+  wrong(test, read(parts(leaf.cert, leaf.cert)), { field: 'privateKey', message: /only the key belongs there/ })
+  wrong(test, read(parts(leaf.key, leaf.key)), { field: 'cert', message: /belongs in privateKey/ })
 })
 
 t.test('KEY_MISMATCH: the key matches no certificate that was sent', async (test) => {
@@ -107,7 +107,7 @@ t.test('unrelated certificates are refused with their field', async (test) => {
   wrong(test, read(parts(leaf.cert, leaf.key, middle.cert, other.cert)), {
     field: 'otherCerts.1',
     code: 'INVALID_BODY',
-    message: /no part of the chain: CN=other\.example\.test/,
+    message: /not part of the chain: CN=other\.example\.test/,
   })
 })
 
@@ -181,18 +181,20 @@ t.test('an encrypted key is opened with the password', async (test) => {
     const upload = parts(rsaLeaf.cert, key, middle.cert)
     const { certificate } = taken(read(upload, { password: 'secret' }))
     test.ok(createPrivateKey(certificate.privateKey).equals(createPrivateKey(rsaLeaf.key)))
-    wrong(test, read(upload), { field: 'password', message: /is needed/ })
+    wrong(test, read(upload), { field: 'password', message: /is required/ })
     wrong(test, read(upload, { password: 'wrong' }), { field: 'password', message: /does not open/ })
   }
 })
 
 t.test('exactly one private key, at least one certificate, nothing else', async (test) => {
-  wrong(test, read(pem(leaf.cert)), { message: 'holds no private key' })
-  wrong(test, read(pem(leaf.key)), { message: 'holds no certificate' })
-  wrong(test, read(pem(leaf.cert, leaf.key, other.key)), { message: 'holds 2 private keys; one is wanted' })
+  wrong(test, read(pem(leaf.cert)), { message: 'contains no private key' })
+  wrong(test, read(pem(leaf.key)), { message: 'contains no certificate' })
+  wrong(test, read(pem(leaf.cert, leaf.key, other.key)), {
+    message: 'contains 2 private keys; exactly one is required',
+  })
   wrong(test, read(pem('nothing')), { message: /no PEM block/ })
   wrong(test, read(pem(leaf.cert, leaf.key, '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n')), {
-    message: /holds a PUBLIC KEY/,
+    message: /contains a PUBLIC KEY/,
   })
 })
 
@@ -202,7 +204,7 @@ t.test('a second certificate of the same key is unrelated, whichever comes first
     [alone.cert, renewed.cert],
     [renewed.cert, alone.cert],
   ]) {
-    wrong(test, read(pem(...texts, alone.key)), { message: /no part of the chain/ })
+    wrong(test, read(pem(...texts, alone.key)), { message: /not part of the chain/ })
   }
 })
 

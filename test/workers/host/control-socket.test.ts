@@ -49,7 +49,7 @@ t.test('an answer without an end is none', async (t) => {
 
 t.test('silence ends at the deadline', async (t) => {
   const path = await socketThat(t, (socket) => socket.write('…'))
-  await t.rejects(sendCommand(path, 'x', 50), { message: /no whole answer to "x" within 50 ms/ })
+  await t.rejects(sendCommand(path, 'x', 50), { message: /no complete answer to "x" within 50 ms/ })
 })
 
 t.test('nothing listens', async (t) => {

@@ -59,7 +59,7 @@ t.test('damage is reported, and the rest is answered', async (test) => {
   const told: FromLogThread[] = []
   const thread = new LogThread({ directory, limits: LIMITS, source: undefined }, (message) => told.push(message))
   test.match(await asked(thread, told, 'search'), { answer: { rows: [] } })
-  test.match(told, [{ type: 'warning', message: 'a part of the access log is damaged and left out' }, {}])
+  test.match(told, [{ type: 'warning', message: 'a part of the access log is damaged and was skipped' }, {}])
   rmSync(join(directory, '000000000001.segment'))
 })
 

@@ -187,12 +187,12 @@ export class KernelNetwork {
     await this.#remember({ addresses: owned, displaced, wanted: isSame(difference) ? work.wanted : memory.wanted })
     const waits = isOrdered ? difference.waits : []
     const warnings = [
-      ...[...refused].map((key) => `the route that was found at ${key} could not be given back`),
+      ...[...refused].map((key) => `the original route at ${key} could not be restored`),
       ...waits.map(({ destination }) => `the route to ${destination} waits: that network is connected`),
     ]
     if (isSame(difference)) return { exitCode: 0, output: '', warnings }
     const open = [...difference.lines[4], ...difference.lines[6]].join('; ')
-    return { exitCode: 1, output: `the kernel does not take: ${open}\n${output}`.trim(), warnings }
+    return { exitCode: 1, output: `the kernel does not accept: ${open}\n${output}`.trim(), warnings }
   }
 
   async #carryOut({ lines, promotes }: Difference, left_ms: () => number): Promise<string> {

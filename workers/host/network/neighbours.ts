@@ -43,7 +43,7 @@ export async function silentGateways(addresses: readonly TargetAddress[], run: R
   return inGroups(asked, async (group) => {
     const silent = group.map(async ({ ip, gateway }) => {
       const { ok, reason } = await sendEchoes({ from: ip, to: gateway, count: 1 }, run)
-      return ok ? [] : [`${ip} does not reach its gateway ${gateway}: ${reason}`]
+      return ok ? [] : [`${ip} cannot reach its gateway ${gateway}: ${reason}`]
     })
     return (await Promise.all(silent)).flat()
   })

@@ -4,7 +4,7 @@ import type { Run } from '../managed-program.ts'
 
 /** Returns the file in /proc/sys for a name. */
 export function sysctlPath(key: string): string {
-  if (!/^[\w-]+(\.[\w-]+)+$/.test(key)) throw new Error(`${key} is no name of a kernel setting`)
+  if (!/^[\w-]+(\.[\w-]+)+$/.test(key)) throw new Error(`${key} is not the name of a kernel setting`)
   return `/proc/sys/${key.replaceAll('.', '/')}`
 }
 

@@ -44,7 +44,7 @@ export async function writeTimezone(
   timeout_ms: number,
   files: ZoneFiles = MACHINE,
 ): Promise<RunResult> {
-  if (!ZONE.test(zone)) return { exitCode: 1, output: `${zone} is no time zone` }
+  if (!ZONE.test(zone)) return { exitCode: 1, output: `${zone} is not a time zone` }
   // Uses D-Bus, which needs no right to write to /etc.
   if (files === MACHINE && existsSync('/run/systemd/system')) {
     return run(['timedatectl', 'set-timezone', zone], timeout_ms)

@@ -43,7 +43,7 @@ t.test('frontends that the CA does not use are unchanged', async (test) => {
     test.same(challengeStatements(one, view), [])
     test.match(
       whyUnanswered(viewOf({ l7Frontends: [one] }), account, HTTP_01),
-      /takes port 80 without TLS, .*: make one/,
+      /with port 80 without TLS, .*: create one/,
     )
   }
   test.equal(whyUnanswered(viewOf({ l7Frontends: [plain] }), account, HTTP_01), undefined)

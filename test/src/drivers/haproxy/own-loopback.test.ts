@@ -31,7 +31,7 @@ t.test('an address that all would share is refused, unless it is unused', async 
   const problems = (records: Records) => driver.verify(viewOf(records)).map(({ id, field }) => `${id}.${field}`)
   t.same(problems(at(['127.0.0.1', '80'], ['0.0.0.0', '81'], ['192.0.2.1', '80', false])), [])
   t.same(problems(at(['127.0.0.2', '80'], ['192.0.2.1', '80'], ['::', '80'])), ['f0.ip', 'f1.ip', 'f2.ip'])
-  t.match(driver.verify(viewOf(at(['127.0.0.2', '80'])))[0]?.message, /give it 127\.0\.0\.1/)
+  t.match(driver.verify(viewOf(at(['127.0.0.2', '80'])))[0]?.message, /use 127\.0\.0\.1/)
   t.same(problems(at(['127.0.0.1', '80'], ['0.0.0.0', '80'])).length, 1, 'one port twice')
 })
 

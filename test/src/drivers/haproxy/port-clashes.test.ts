@@ -7,7 +7,7 @@ const clashes = (...frontends: Parameters<typeof frontend>[2][]): readonly strin
 
 t.test('two frontends on one port of one address', (t) => {
   const [problem] = portClashes([frontend('a', null), frontend('b', null)])
-  t.match(problem, { section: 'l7Frontends', id: 'b', field: 'ports', message: /frontend a has on 127\.0\.0\.1/ })
+  t.match(problem, { section: 'l7Frontends', id: 'b', field: 'ports', message: /frontend a uses on 127\.0\.0\.1/ })
   t.end()
 })
 

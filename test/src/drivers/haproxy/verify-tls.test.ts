@@ -22,23 +22,23 @@ const problems = (more: Partial<L7Frontend>) =>
     ({ field, message }) => `${field}: ${message}`,
   )
 
-t.test('a list with only TLS 1.3 suites needs minTls 1.3, and one without any refuses it', async (test) => {
-  test.match(problems({ cipherListId: 'new' }), [/^cipherListId: .* TLS 1\.3 only, and minTls is 1\.2/])
+t.test('a list of TLS 1.3 suites only needs minTls 1.3, and one without any refuses it', async (test) => {
+  test.match(problems({ cipherListId: 'new' }), [/^cipherListId: .* only suites of TLS 1\.3, but minTls is 1\.2/])
   test.same(problems({ cipherListId: 'new', minTls: '1.3' }), [])
   test.match(problems({ cipherListId: 'old', minTls: '1.3' }), [/^cipherListId: .* has no suite of TLS 1\.3/])
   test.same(problems({ cipherListId: 'old' }), [])
 })
 
-t.test('each certificate needs a suite that matches its key', async (test) => {
-  test.match(problems({ cipherListId: 'ecdsa' }), [/goes with certificate rsa, .* rsa 2048/])
-  test.match(problems({ cipherListId: 'old', certificates: ['ec'] }), [/goes with certificate ec, .* ec prime256v1/])
+t.test('each certificate needs a suite that goes with its key', async (test) => {
+  test.match(problems({ cipherListId: 'ecdsa' }), [/works with certificate rsa, .* rsa 2048/])
+  test.match(problems({ cipherListId: 'old', certificates: ['ec'] }), [/works with certificate ec, .* ec prime256v1/])
   test.same(problems({ cipherListId: 'ecdsa', certificates: ['ec'] }), [])
   test.same(problems({ cipherListId: 'both', certificates: ['rsa'] }), [], 'TLS 1.3 works with every key')
 })
 
 t.test('a frontend with certificates has a port that presents them', async (test) => {
   const redirect = { ports: '80', httpRedirectToHttps: true }
-  test.match(problems(redirect), [/^ports: Frontend f shows its certificates on no port/])
+  test.match(problems(redirect), [/^ports: Frontend f uses its certificates on no port/])
   test.same(problems({ ...redirect, ports: '80,443' }), [])
   test.same(problems({ ...redirect, ports: '79-81' }), [])
   test.same(problems({ ...redirect, httpRedirectToHttps: false }), [], 'TLS on port 80 is intended')

@@ -18,7 +18,12 @@ t.test('frontend and backend must have the same mode', (t) => {
   const l7Backends = [backend('b', [], { mode: 'tcp' })]
   const found = problems({ l7Frontends: [frontend('f', 'b')], l7Backends })
   t.match(found, [
-    { section: 'l7Frontends', id: 'f', field: 'defaultBackendId', message: /is http, its backend b is tcp/ },
+    {
+      section: 'l7Frontends',
+      id: 'f',
+      field: 'defaultBackendId',
+      message: /has mode http, but its backend b has mode tcp/,
+    },
   ])
   t.end()
 })
@@ -63,7 +68,7 @@ t.test('a real server that does not exist, is twice in a backend or has a reserv
       message: /^Backend b, real server r1 \(r1\): reals.2.ripId is already in this backend$/,
     },
     { field: 'reals.1.ripId', message: /^Backend \S+: there is no real server gone$/ },
-    { field: 'reals.3.ripId', message: /kept for the fallback/ },
+    { field: 'reals.3.ripId', message: /reserved for the fallback/ },
   ])
   t.end()
 })

@@ -40,7 +40,7 @@ t.test('records of another node, of a group without an interface here, or disabl
       addresses: [],
       routes: [],
       rules: [],
-      leftOut: ['static IP 10.0.0.5 is not made: its IP group group a has no interface on this node'],
+      leftOut: ['static IP 10.0.0.5 is not added: its IP group group a has no interface on this node'],
     },
   )
 })
@@ -141,5 +141,5 @@ t.test('enabled floating IPs come after the addresses of the node; an impossible
     addresses.map(({ ip }) => ip),
     ['10.0.0.5', '10.0.0.9'],
   )
-  test.same(leftOut, ['floating IP 10.0.0.7 is not made: its IP group group b has no interface on this node'])
+  test.same(leftOut, ['floating IP 10.0.0.7 is not added: its IP group group b has no interface on this node'])
 })

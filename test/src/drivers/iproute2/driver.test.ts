@@ -29,19 +29,22 @@ t.test('nothing is planned when the network stays the same, whatever is renamed'
   test.same(plan(ONE, { ...ONE, ipRoutes: [ipRoute('1', { type: 'default', viaIp: '10.0.0.1', enabled: false })] }), [])
 })
 
-t.test('an address whose IP group has no interface here is reported by an apply, and not by a start', async (test) => {
-  const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
-  const said = (running: Records | undefined, more: { readonly isReturn?: true } = {}) =>
-    driver
-      .plan(running === undefined ? undefined : viewOf(running), viewOf(unassigned), { atLeast: 'runtime', ...more })
-      .flatMap((one) => (one.kind === 'network' ? [one.phase, ...(one.desired.leftOut ?? [])] : []))
-  const sentence = 'static IP 10.0.0.5 is not made: its IP group group a has no interface on this node'
-  test.same(said({}), ['settle', sentence])
-  test.same(said(ONE), ['settle', sentence])
-  test.same(said(unassigned), [])
-  test.same(said(undefined), ['settle'])
-  test.same(said(ONE, { isReturn: true }), ['settle'])
-})
+t.test(
+  'an address whose IP group has no interface here is said when it is applied, and not at a start',
+  async (test) => {
+    const unassigned = { ...ONE, ipGroups: [ipGroup('a', { assignedInterfaces: [] })] }
+    const said = (running: Records | undefined, more: { readonly isReturn?: true } = {}) =>
+      driver
+        .plan(running === undefined ? undefined : viewOf(running), viewOf(unassigned), { atLeast: 'runtime', ...more })
+        .flatMap((one) => (one.kind === 'network' ? [one.phase, ...(one.desired.leftOut ?? [])] : []))
+    const sentence = 'static IP 10.0.0.5 is not added: its IP group group a has no interface on this node'
+    test.same(said({}), ['settle', sentence])
+    test.same(said(ONE), ['settle', sentence])
+    test.same(said(unassigned), [])
+    test.same(said(undefined), ['settle'])
+    test.same(said(ONE, { isReturn: true }), ['settle'])
+  },
+)
 
 t.test('from an unknown state everything is made, and remains of a crash are removed', async (test) => {
   test.same(plan(undefined, ONE), ['settle 10.0.0.5'])

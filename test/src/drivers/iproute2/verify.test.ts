@@ -133,6 +133,6 @@ t.test('a floating IP follows the rules of addresses, and is not a static IP as 
   ]
   test.same(problems({ ipGroups: [ipGroup('a')], floatingIps, staticIps: [staticIp('1', 'a', '10.0.0.5')] }), [
     'floatingIps 1 ip: floating IP 11.0.0.5: ip is not in 10.0.0.0/24, the network of the IP group group a',
-    'floatingIps 2 ip: floating IP 10.0.0.5: ip is a static IP as well',
+    'floatingIps 2 ip: floating IP 10.0.0.5: ip is also a static IP',
   ])
 })

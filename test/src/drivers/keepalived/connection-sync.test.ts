@@ -54,12 +54,12 @@ t.test('nodes synchronise over their interfaces in the group, under one number',
 t.test('other uses of that link are refused, with the field', (t) => {
   const floatingIps = [{ id: 'f', ip: '192.0.2.9', groupId: 'sync', enabled: true }]
   const refused: readonly (readonly [records: Records, why: RegExp])[] = [
-    [site(lan, { ...sync, assignedInterfaces: lan.assignedInterfaces }), /also that of the IP group lan link/],
+    [site(lan, { ...sync, assignedInterfaces: lan.assignedInterfaces }), /also used by the IP group lan link/],
     [{ ...site(lan, sync), floatingIps }, /the floating IP 192\.0\.2\.9 is in it/],
     [site(lan, { ...sync, gateway: '192.0.2.1' }), /it has the gateway 192\.0\.2\.1/],
     [
       site(lan, group('more', { n1: 'card-9', n2: 'card-9' }, { connectionSync: true }), sync),
-      /more link has it already/,
+      /more link already has it/,
     ],
   ]
   for (const [records, message] of refused) {

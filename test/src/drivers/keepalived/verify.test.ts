@@ -44,21 +44,25 @@ t.test('settings that the kernel does not support are reported beforehand', (tes
     /a persistent frontend with several ports cannot/,
   ])
   test.match(one({}, { persistTimeout: 60 }, ['web', 'app']), [
-    /all real servers need the same port, and they have 80, 8080/,
+    /all real servers need the same port, but they have 80, 8080/,
   ])
   const [fallback, other] = [
     { ip: '10.0.0.9', port: 80 },
     { ip: '10.0.0.9', port: 8080 },
   ]
   test.match(one({}, { persistTimeout: 60, fallback: other }), [
-    /all real servers and the fallback need the same port, and they have 80, 8080/,
+    /all real servers and the fallback need the same port, but they have 80, 8080/,
   ])
   test.same(one({}, { persistTimeout: 60, fallback }), [])
   test.same(one({}, { persistTimeout: 60, fallback: other }, ['app']), [], 'where packets get that port as well')
   test.same(one({}, { fallback: other }), [], 'without persistence the kernel translates it')
-  test.match(one({}, {}, ['six']), [/192\.0\.2\.10 and real server six \(fd00::1\) are not of one family/])
+  test.match(one({}, {}, ['six']), [
+    /192\.0\.2\.10 and real server six \(fd00::1\) belong to different address families/,
+  ])
   test.match(one({}, {}, ['web', 'twin']), [/real servers web and twin are both 10\.0\.0\.1:80/])
-  test.match(one({}, { fallback: { ip: 'fd00::9', port: 80 } }), [/the fallback \(fd00::9\) are not of one family/])
+  test.match(one({}, { fallback: { ip: 'fd00::9', port: 80 } }), [
+    /the fallback \(fd00::9\) belong to different address families/,
+  ])
   test.match(one({}, { fallback: { ip: '10.0.0.1', port: 80 } }), [
     /the fallback and real server web are both 10\.0\.0\.1:80/,
   ])

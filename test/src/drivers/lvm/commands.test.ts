@@ -21,7 +21,7 @@ t.test('the size: the origin, or the free space in whole extents, and at least a
   test.equal(snapshotSize(volume(1000, 5000)), 1000 * MEBIBYTE)
   test.equal(snapshotSize(volume(1000, 503)), 500 * MEBIBYTE)
   test.equal(snapshotSize(volume(1000, 100)), 100 * MEBIBYTE)
-  test.match(snapshotSize(volume(1000, 99)), /99\.00 MiB free, and a snapshot of 1000\.00 MiB needs 100\.00 MiB/)
+  test.match(snapshotSize(volume(1000, 99)), /99\.00 MiB free, but a snapshot of 1000\.00 MiB needs 100\.00 MiB/)
   test.type(snapshotSize(volume(1, 0)), 'string')
 })
 

@@ -67,6 +67,9 @@ t.test('a volume of the same name that is no snapshot of this one', async (test)
 
 t.test('a root file system elsewhere is no logical volume', async (test) => {
   for (const text of [report(root), report(), '', 'no json {', readFileSync(import.meta.filename, 'utf8')]) {
-    test.match(parseLvs(text, '/dev/mapper/crypt'), { isSupported: false, reason: /crypt, which is no logical volume/ })
+    test.match(parseLvs(text, '/dev/mapper/crypt'), {
+      isSupported: false,
+      reason: /crypt, which is not a logical volume/,
+    })
   }
 })

@@ -54,7 +54,7 @@ t.test('floating IPs of one group that would move with one VRRP id are refused, 
       id: 'fip-1',
       field: 'preferredNode',
       message:
-        'floating IP 10.0.0.101 would move by the VRRP id of 10.0.0.100 in the IP group LAN: let it prefer a node that is there, or none',
+        'floating IP 10.0.0.101 would use the same VRRP id as 10.0.0.100 in the IP group LAN: set preferredNode to an existing node, or to none',
     },
   ])
 })

@@ -81,7 +81,7 @@ t.test('a killed job is started again, after the repair', async (test) => {
   // The second attempt succeeds.
   const script = `test -e ${mark} && exit 0; touch ${mark}; kill -9 $PPID; sleep 1`
   await open().run(job, planOf(step(script), step('echo end')))
-  test.match(lines().join('\n'), /goes on\)\n# work\nrepaired\n# work\n# work\nend/)
+  test.match(lines().join('\n'), /continuing\)\n# work\nrepaired\n# work\n# work\nend/)
 })
 
 t.test('jobs begun before the daemon tidies up are left alone', async (test) => {

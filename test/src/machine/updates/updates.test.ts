@@ -314,18 +314,21 @@ t.test('a node gives up its duties before its packages change', async (test) => 
   test.same(done, ['departs for update'], 'and nothing else happens')
 })
 
-t.test('an update waits for a package upload, which may replace a package to be installed', async (test) => {
-  const kept = defer<{ readonly problem: string }>()
-  const { updates, done } = onAppliance(test, { keepPackage: () => kept.promise })
-  const upload = updates.upload('AAAA')
-  const error = await refuses(test, 'JOB_IN_PROGRESS', updates.start(false, 'ann'))
-  test.match(error.message, /being uploaded/)
-  test.same(done, [])
-  kept.resolve({ problem: 'is no Debian package' })
-  await refuses(test, 'INVALID_BODY', upload)
-  await updates.start(false, 'ann')
-  test.match(done, [/^update /])
-})
+t.test(
+  'an update waits for a package that is being uploaded: it may take the place of one that would be installed',
+  async (test) => {
+    const kept = defer<{ readonly problem: string }>()
+    const { updates, done } = onAppliance(test, { keepPackage: () => kept.promise })
+    const upload = updates.upload('AAAA')
+    const error = await refuses(test, 'JOB_IN_PROGRESS', updates.start(false, 'ann'))
+    test.match(error.message, /being uploaded/)
+    test.same(done, [])
+    kept.resolve({ problem: 'is not a Debian package' })
+    await refuses(test, 'INVALID_BODY', upload)
+    await updates.start(false, 'ann')
+    test.match(done, [/^update /])
+  },
+)
 
 t.test('our units that run a changed package are restarted, and no others', async (test) => {
   for (const [changed, restarts] of [

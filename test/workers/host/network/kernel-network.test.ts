@@ -49,7 +49,7 @@ t.test('a refusal of the kernel is a failure with the command and its message, a
   test.equal(result.exitCode, 1)
   test.match(
     result.output,
-    /^the kernel does not take: address add 10.0.0.5\/24 brd \+ dev eth0\nRTNETLINK answers: no$/,
+    /^the kernel does not accept: address add 10.0.0.5\/24 brd \+ dev eth0\nRTNETLINK answers: no$/,
   )
   test.notOk(existsSync(file), 'and nothing is remembered of it')
 })
@@ -146,7 +146,7 @@ t.test('one address that the kernel no longer accepts does not affect the others
   })
   const upkeep = networkDriver(NODE).plan(undefined, running, { atLeast: 'runtime' })
   const result = await executePlan(host, upkeep)
-  test.match(result, { ok: false, output: /does not take: address add 10\.0\.0\.6/ }, 'it is reported')
+  test.match(result, { ok: false, output: /does not accept: address add 10\.0\.0\.6/ }, 'it is told')
   test.same([...state.addresses], ['10.0.0.5/24', '10.0.0.7/24'])
   test.match(await executePlan(host, upkeep), { ok: false })
   test.same([...state.addresses], ['10.0.0.5/24', '10.0.0.7/24'], 'nor at the next one')

@@ -56,5 +56,5 @@ t.test('without addresses no program is run', async (test) => {
 t.test('a gateway that does not answer is named with its address', async (test) => {
   const { run } = network([], [], ['10.0.0.1'])
   const found = await silentGateways([asked('10.0.0.5', '10.0.0.1'), asked('10.0.0.6', '10.0.0.2')], run)
-  test.same(found, [`10.0.0.6 does not reach its gateway 10.0.0.2: ${LOST}`])
+  test.same(found, [`10.0.0.6 cannot reach its gateway 10.0.0.2: ${LOST}`])
 })

@@ -24,5 +24,5 @@ t.test('a refusal of the kernel is reported, also by the exit code', async (test
   const said: string[] = []
   const run = async () => ({ exitCode: 0, output: '' })
   test.equal(await restoreNetwork({ file, run, say: (line) => said.push(line), wait_ms: 0 }), 1)
-  test.match(said, [/^could not restore 0 addresses, 0 routes and 1 rules: the kernel does not take: rule add/])
+  test.match(said, [/^could not restore 0 addresses, 0 routes and 1 rules: the kernel does not accept: rule add/])
 })
