@@ -71,7 +71,7 @@ export function readAddress(text: string, port: number): NodeAddress {
 
 function wrongAddress(): ApiError {
   const message =
-    'address must be HOST or HOST:PORT, with [HOST] for IPv6, and a port below 65534, because etcd needs two more'
+    'address must be HOST or HOST:PORT, with [HOST] for IPv6, and a port of at most 65532: the next three are used too'
   return new ApiError('INVALID_BODY', 'The address of this node cannot be used', {
     errors: [problemIn('address', message)],
   })

@@ -337,17 +337,16 @@ backend web
   mode http
   server a 192.0.2.1:80
 `)
-    test.match(notUnderstood, [
-      { line: 6, why: /^an earlier rule needs it/ },
-      { line: 7, why: 'it is not UTF-8' },
-    ])
-    test.match(remarks, [
-      { line: 2, why: 'transparent has no counterpart' },
-      { line: 2, why: 'inside has no counterpart in Fulcrum' },
-      { line: 2, why: 'tfo has no counterpart' },
-    ])
-  },
-)
+  test.match(notUnderstood, [
+    { line: 6, why: /^an earlier rule needs it/ },
+    { line: 7, why: 'it is not UTF-8' },
+  ])
+  test.match(remarks, [
+    { line: 2, why: 'transparent has no counterpart' },
+    { line: 2, why: 'inside has no counterpart in Fulcrum' },
+    { line: 2, why: 'tfo has no counterpart' },
+  ])
+})
 
 t.test('files of one name are separate certificates, in any frontends, and relative to crt-base', async (test) => {
   const live = (site: string, port: number) =>
