@@ -78,38 +78,38 @@ export interface DemoPorts {
 export class SettingsError extends Error {}
 
 export const USAGE = `usage: npm start -- [options]
-  --state DIR           folder of everything the daemon keeps (trial: .fulcrum, appliance: /var/lib/fulcrum)
-  --listen HOST:PORT    HTTPS (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
-  --http HOST:PORT      plain HTTP as well, on a loopback address only
+  --state DIR           folder for all state of the daemon (trial: .fulcrum, appliance: /var/lib/fulcrum)
+  --listen HOST:PORT    HTTPS address (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
+  --http HOST:PORT      additional address for plain HTTP, on loopback only
   --metrics-listen HOST:PORT
-                        figures for Prometheus at http://HOST:PORT/metrics, for anybody without a token, and nothing
-                        else; without it, with a token at /api/v1/metrics only
-  --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd and
-                        HAProxy take the three ports above it
-  --profile NAME        trial (default), appliance, or witness: a third vote for a cluster, with neither API nor
-                        configuration, which takes --peer, --state (default: /var/lib/fulcrum) and --check only, and
-                        joins with the token in the file join-token there
-  --nodes N             trial: 3 to 5 daemons as one cluster on this machine, at addresses of loopback that count up
-                        from that of --listen, in folders of --state; ended together
-  --observe SOCKET      watch a running HAProxy and change nothing of it: the path of its stats or master socket,
-                        or ADDRESS:PORT
-  --keep                trial: HAProxy goes on serving after Ctrl-C or SIGTERM; the next start takes it over
-                        (default: it is ended as well)
-  --demo | --no-demo    a small demonstration; default: on a first start in the trial profile
-  --audit-days N        the audit log keeps at least so many days, 1 to 3650 (default: 90)
-  --log-days N          access logs are kept so many days, 1 to 3650 (default: 30), or until they have more than
-  --log-mib N           so many MiB, 16 to 1048576 (default: 1024)
-  --alerts-to NETWORKS  addresses and networks, with commas between, that alerts may be sent to although they are of
-                        this machine or its link, such as 127.0.0.1 for a mail server on it
-  --front-threads N     threads that speak with clients of the API, 0 to 16 (default: 0, the one that answers does):
-                        for tens of thousands of polls a second, where processors are to spare
-  --check               verify the stores and end
-  --repair              mend what is damaged of the stores, say what was done, and end
+                        serve Prometheus metrics at http://HOST:PORT/metrics without a token, and nothing else
+                        (default: only at /api/v1/metrics, with a token)
+  --peer HOST:PORT      address for the other nodes of a cluster (default: the port above --listen); etcd and HAProxy
+                        use the three ports above it
+  --profile NAME        trial (default), appliance, or witness: a third vote for a cluster, without API and
+                        configuration; a witness has only --peer, --state (default: /var/lib/fulcrum) and --check, and
+                        joins with the token in the file join-token in its state folder
+  --nodes N             trial: run 3 to 5 daemons as one cluster on this machine, at consecutive loopback addresses
+                        starting with that of --listen, with their state in subfolders of --state
+  --observe SOCKET      watch a running HAProxy without changing it: path of its stats or master socket, or
+                        ADDRESS:PORT
+  --keep                trial: keep HAProxy running after Ctrl-C or SIGTERM; the next start adopts it
+                        (default: HAProxy is stopped too)
+  --demo | --no-demo    whether to set up a small demonstration (default: on the first start in the trial profile)
+  --audit-days N        keep the audit log for at least N days, 1 to 3650 (default: 90)
+  --log-days N          keep access logs for N days, 1 to 3650 (default: 30), but no more than
+  --log-mib N           N MiB of them, 16 to 1048576 (default: 1024)
+  --alerts-to NETWORKS  comma-separated addresses and networks to which alerts may be sent although they belong to this
+                        machine or its link, for example 127.0.0.1 for a local mail server
+  --front-threads N     threads for the connections of API clients, 0 to 16 (default: 0, the main thread serves them);
+                        for tens of thousands of polls per second on machines with spare processors
+  --check               verify the stores and exit
+  --repair              repair damaged stores, report what was done, and exit
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_METRICS_LISTEN,
 FULCRUM_PEER, FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false),
 FULCRUM_AUDIT_DAYS, FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_ALERTS_TO, FULCRUM_FRONT_THREADS, FULCRUM_CHECK,
-FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
-FULCRUM_ETCD (default: the machine's).`
+FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. etcd of a trial: FULCRUM_ETCD
+(default: the machine's).`
 
 const OPTIONS = {
   state: { type: 'string' },
@@ -195,7 +195,7 @@ function witness(given: ReturnType<typeof parse>, env: Environment): WitnessSett
     throw new SettingsError('--profile witness needs --peer ADDRESS:PORT, at which the nodes of the cluster reach it')
   const own = address('--peer', place)
   if (isAny(own.host) || own.port === 0 || own.port > PEER_PORT_MAX)
-    throw new SettingsError(`--peer ${place}: must be one address of this machine and a port below 65534`)
+    throw new SettingsError(`--peer ${place}: must be one address of this machine and a port of at most 65533`)
   return Object.freeze({
     profile: 'witness',
     state: resolve(given.state ?? env['FULCRUM_STATE'] ?? STATE),

@@ -144,9 +144,9 @@ async function failedWith(reason: string, { log }: Daemon, appliance: Appliance)
 function takeLeave({ keep, state }: Settings, served: readonly string[]): void {
   const more = served.length - ADDRESSES_TOLD_MAX
   const told = [...served.slice(0, ADDRESSES_TOLD_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ')
-  if (!keep) return say(`  Ended          HAProxy${told === '' ? '' : `, which served ${told}`}`)
-  say(`  Goes on        HAProxy${told === '' ? '' : `, serving ${told}`}`)
-  say(`  To end it      start with --state ${state} and without --keep, then Ctrl-C`)
+  if (!keep) return say(`  Stopped        HAProxy${told === '' ? '' : `, which served ${told}`}`)
+  say(`  Still running  HAProxy${told === '' ? '' : `, serving ${told}`}`)
+  say(`  To stop it     start with --state ${state} and without --keep, then Ctrl-C`)
 }
 
 /** Delivers the first administrator's password: an appliance's output goes to the journal, where no secret belongs. */

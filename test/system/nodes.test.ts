@@ -263,7 +263,7 @@ t.test('three nodes with one command', async (t) => {
     process.kill(second.pidOf(3), 'SIGKILL')
     await second.says('Node 3 has ended')
     t2.equal(await second.end('SIGINT'), 0)
-    t2.match(second.stdout, /Ended {10}3 nodes, with their HAProxys and etcds\n$/)
+    t2.match(second.stdout, /Stopped {8}3 nodes, with their HAProxys and etcds\n$/)
     t2.same(ofIt(), [], 'nor that of the killed one')
   })
 

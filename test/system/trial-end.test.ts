@@ -27,8 +27,8 @@ t.test('Ctrl-C reaches the daemon twice, and HAProxy is ended', async (test) => 
   test.same(commandLine(master).filter(Boolean), [], 'no HAProxy is left')
   test.notOk(isEnding(master), 'nor its resources')
   test.notOk(await answers())
-  await says(daemon, `\n  Ended          HAProxy, which served 127.0.0.1:${port}\n`)
-  test.match(daemon.stdout, /Ended[^\n]*\n$/, 'and nothing after it')
+  await says(daemon, `\n  Stopped        HAProxy, which served 127.0.0.1:${port}\n`)
+  test.match(daemon.stdout, /Stopped[^\n]*\n$/, 'and nothing after it')
 })
 
 t.test('a closed terminal, together with the reader of the output, ends HAProxy as well', async (test) => {
@@ -47,7 +47,7 @@ t.test('--keep leaves it serving, and the next start adopts it and ends it', asy
   test.ok(await answers())
   await says(
     daemon,
-    `  Goes on        HAProxy, serving 127.0.0.1:${port}\n  To end it      start with --state ${state} `,
+    `  Still running  HAProxy, serving 127.0.0.1:${port}\n  To stop it     start with --state ${state} `,
   )
   const next = new Daemon(state, ['--no-demo'])
   test.teardown(() => next.end())
@@ -95,5 +95,5 @@ t.test('npm start in a terminal: one Ctrl-C', async (test) => {
   process.kill(-(child.pid ?? 0), 'SIGINT')
   await once(child, 'close')
   await gone(master)
-  test.match(output, /Ended {10}HAProxy\n$/)
+  test.match(output, /Stopped {8}HAProxy\n$/)
 })

@@ -152,6 +152,6 @@ export class TrialCluster {
         this.#parts.complain(`node ${place.number} left a process that could not be stopped: ${left}`)
     }
     if (this.#nodes.length > 0)
-      this.#parts.say(`  Ended          ${this.#nodes.length} nodes, with their HAProxys and etcds`)
+      this.#parts.say(`  Stopped        ${this.#nodes.length} nodes, with their HAProxys and etcds`)
   }
 }

@@ -60,7 +60,7 @@ t.test('a later start continues with the nodes that start', async (t) => {
   t.match(said.join('\n'), /node 1 of 3 runs[^]*Node 3 {9}/)
   t.notMatch(said.join('\n'), /Password/)
   await cluster.end()
-  t.equal(said.at(-1), '  Ended          3 nodes, with their HAProxys and etcds')
+  t.equal(said.at(-1), '  Stopped        3 nodes, with their HAProxys and etcds')
 })
 
 t.test('without any node there is no cluster', async (t) => {
