@@ -87,7 +87,7 @@ t.test('CONFIG_INVALID: a list that leaves a frontend without a handshake', asyn
   const body = { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '443', certificates: [certificate], cipherListId }
   const { id } = (await call('POST', '/layer7proxy/frontends', { body })).json.data
   const refused = await call('PUT', '/services/apply')
-  test.match(refused.json, { code: 'CONFIG_INVALID', message: /TLS 1\.3 only/ })
+  test.match(refused.json, { code: 'CONFIG_INVALID', message: /only suites of TLS 1\.3/ })
   await call('PUT', `/layer7proxy/frontends/${id}`, { body: { minTls: '1.3' } })
   test.equal((await call('PUT', '/services/apply')).status, 200)
 })
