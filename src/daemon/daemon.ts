@@ -153,7 +153,7 @@ function takeLeave({ keep, state }: Settings, served: readonly string[]): void {
 async function tellPassword({ profile, state }: Settings, { firstAdministrator }: Appliance): Promise<string> {
   const password = firstAdministrator?.oneTimePassword
   if (password === undefined) return 'the one in FULCRUM_ADMIN_PASSWORD'
-  if (profile === 'trial') return `${password}   (shown this once)`
+  if (profile === 'trial') return `${password}   (shown only once)`
   const file = new FirstPassword(state)
   await file.keep(password)
   return `in ${file.path} until the first login`

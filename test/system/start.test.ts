@@ -125,7 +125,7 @@ t.test(
       return output
     }
     const first = await start()
-    const password = /Password\s+(\S+)\s+\(shown this once\)/.exec(first)?.[1] ?? ''
+    const password = /Password\s+(\S+)\s+\(shown only once\)/.exec(first)?.[1] ?? ''
     test.equal(password.length, 20)
     const second = await start()
     test.notMatch(second, /Password/)
@@ -155,7 +155,7 @@ t.test('a password that a failed start never showed is replaced by the next star
   await until(
     'the password',
     async () => output,
-    (text) => /Password\s+\S{20}\s+\(shown this once\)/.test(text),
+    (text) => /Password\s+\S{20}\s+\(shown only once\)/.test(text),
   )
   child.kill('SIGTERM')
   await once(child, 'close')

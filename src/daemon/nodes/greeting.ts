@@ -47,7 +47,7 @@ function nodeLine({ place, pid }: Greeting['nodes'][number]): string {
 }
 
 function loginLines({ email, password }: Greeting): readonly string[] {
-  const shown = password === undefined ? 'the one in FULCRUM_ADMIN_PASSWORD' : `${password}   (shown this once)`
+  const shown = password === undefined ? 'the one in FULCRUM_ADMIN_PASSWORD' : `${password}   (shown only once)`
   return [`${label('Administrator')}${email}`, `${label('Password')}${shown}`]
 }
 
@@ -59,11 +59,11 @@ function nextSteps({ nodes, email, password = 'YOURS', pid }: Greeting): readonl
   const answered = `grep -oP '"token":"\\K[^"]+'`
   const bearer = '-H "Authorization: Bearer $TOKEN"'
   return [
-    '  To try in another terminal: one login counts on every node; a node that ends takes its HAProxy and etcd along.',
+    '  To try in another terminal: one login is valid on every node; with a node, its HAProxy and etcd stop too.',
     `    TOKEN=$(curl -sk ${apiUrl(asked.place)}/api/v1/token ${sent} | ${answered})`,
     `    curl -sk ${bearer} ${apiUrl(asked.place)}/api/v1/cluster`,
     `    kill ${other.pid}; sleep 5; curl -sk ${bearer} ${apiUrl(asked.place)}/api/v1/cluster   # node ${number} is unreachable`,
     `    kill -USR2 ${pid}   # node ${number} starts again, and catches up`,
-    '  Ctrl-C ends all of them.',
+    '  Ctrl-C stops all of them.',
   ]
 }

@@ -20,7 +20,7 @@ const text = (more: Partial<Greeting> = {}) => greetingLines({ ...greeting, ...m
 
 t.test('the first start shows the administrator', async (t) => {
   t.match(text(), /Node 3 {9}https:\/\/127\.0\.0\.3:9443\/api\/v1 {3}\(process 103\)\n/)
-  t.match(text(), /Administrator {2}a@b\.c\n {2}Password {7}made-up {3}\(shown this once\)\n/)
+  t.match(text(), /Administrator {2}a@b\.c\n {2}Password {7}made-up {3}\(shown only once\)\n/)
   t.match(text(), 'http://127.0.0.1:8080/ http://127.0.0.2:8080/ http://127.0.0.3:8080/')
   t.match(text(), '/s/node-N/daemon.log')
   t.match(text(), `-d '{"email":"a@b.c","password":"made-up"}'`)
