@@ -10,7 +10,7 @@ const skip = sandboxProblem()
 t.test('a wildcard is issued, its records are removed, and the secret is never shown', { skip }, async (test) => {
   const { daemon, made, refused, calls, records, dns, scriptId } = await dnsSite(test)
   test.match(await refused({ challenge: 'http-01', dns: undefined, secrets: undefined }), [
-    /^names\.0 is a wildcard, which CAs give by dns-01 only/,
+    /^names\.0 is a wildcard, which CAs issue with dns-01 only/,
   ])
   test.match(await refused({ dns: undefined }), [/^dns is required with dns-01/])
   test.match(await refused({ secrets: {} }), [/^secrets\.token is required/])

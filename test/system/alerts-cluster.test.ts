@@ -42,7 +42,7 @@ t.test('the sending node dies: the next node sends the message once, and silence
     )
   await receiver.received(1)
   const [told, ...others] = receiver.posts.map(({ body }) => JSON.parse(body))
-  test.match(told, { nodeId: second.daemon.node, alerts: [{ objectName: 'left', text: 'node left is not reached' }] })
+  test.match(told, { nodeId: second.daemon.node, alerts: [{ objectName: 'left', text: 'node left is unreachable' }] })
   test.same(others, [], 'the third node leaves it to the second')
   const listed = await third.daemon.data('GET', '/alerts?node=all&state=firing')
   test.equal(listed.length, 2, 'of the two nodes that answer')

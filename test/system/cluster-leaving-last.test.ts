@@ -21,7 +21,7 @@ t.test('one of two nodes leaves, and then the other', async (t) => {
     await die(second)
     const refused = await remove(first, second)
     t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
-    t.match(refused.json.message, /second is off for good, PUT \/cluster\/takeover goes on with this node/)
+    t.match(refused.json.message, /second is off for good, PUT \/cluster\/takeover continues with this node/)
     await second.daemon.start()
     await until(
       'quorum',
