@@ -111,7 +111,7 @@ t.test('the role Backup can restore a whole backup', { skip: noBrowser }, async 
   await page.click(`${CARD} li:has-text("uploaded") button:has-text("Restore")`)
   await page.click('.dialog .choice button:has-text("Everything")')
   await page.click('.dialog-foot button:has-text("Stage")')
-  await page.waitForSelector('.dialog .problem:has-text("was made under a passphrase")')
+  await page.waitForSelector('.dialog .problem:has-text("was created with a passphrase")')
   await page.fill('.dialog input[type=password]', 'a passphrase')
   await page.click('.dialog-foot button:has-text("Stage")')
   await page.waitForSelector('.dialog .good-text:has-text("Every program accepts it.")')
