@@ -103,7 +103,7 @@ t.test('a name is validated while it is served: no reload, and no client fails o
   })
   test.match(refused.json, {
     code: 'INVALID_BODY',
-    errors: [{ field: 'challenge', message: new RegExp(`^tls-alpn-01 needs .* port ${tlsPort} with TLS`) }],
+    errors: [{ field: 'challenge', message: new RegExp(`^tls-alpn-01 needs .* port ${tlsPort} and TLS`) }],
   })
   const clients = load(tlsPort, 4)
   // The only reload, which puts the inspection of the protocol in front.

@@ -56,7 +56,7 @@ for (const threads of BOTH) {
     for (const [what, end] of Object.entries(ends)) {
       const token = await login()
       for (const path of [live, history])
-        test.same(await polls(daemon, token, path), new Set([what.includes('gone') ? 403 : 200]), `before ${what}`)
+        test.same(await polls(daemon, token, path), new Set([what.includes('deleted') ? 403 : 200]), `before ${what}`)
       await end(token)
       for (const path of [live, history])
         test.same(await polls(daemon, token, path), new Set([what.includes('role') ? 403 : 401]), what)

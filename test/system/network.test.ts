@@ -440,7 +440,7 @@ t.test('an operation that iproute2 cannot do is a failure with its message', { s
     addresses: [on('10.0.0.5', 24)],
     routes: [to('10.8.0.0/16', { via: '10.0.0.5', interfaceId: eth0 })],
   })
-  test.match(result, { exitCode: 1, output: /does not take: route replace 10.8.0.0\/16 via 10.0.0.5/ })
+  test.match(result, { exitCode: 1, output: /does not accept: route replace 10.8.0.0\/16 via 10.0.0.5/ })
   test.match(result.output, /invalid gateway/i)
   test.match(await result.undo?.(), { exitCode: 0 })
 })
