@@ -141,7 +141,7 @@ t.test('three nodes with one command', async (t) => {
     first.stdout,
     /node 1 of 3 has created the cluster[^]*node 2 of 3 has joined[^]*node 3 of 3 has joined[^]*all 3 /,
   )
-  const password = /Password +(\S{20}) {3}\(shown this once\)/.exec(first.stdout)?.[1] ?? ''
+  const password = /Password +(\S{20}) {3}\(shown only once\)/.exec(first.stdout)?.[1] ?? ''
   const [one, two, three] = [node(1), node(2), node(3)]
   for (const api of [one, two, three]) t.equal((await api.logIn('admin@localhost', password)).status, 200)
   const { id } = await cluster(one)
