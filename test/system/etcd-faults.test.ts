@@ -64,7 +64,7 @@ t.test("the node's own member hangs: the outcome is unknown, and nothing is writ
   const error = await errorOf(once(client, 'a', SOON))
   test.match(error, {
     kind: 'unknown-outcome',
-    message: /did not answer within 3000 ms; whether the write was executed/,
+    message: /did not answer within 3000 ms; it is unknown whether the write was executed/,
   })
   // The caller checks, and sends missing writes again.
   const isThere = (await versionOf(client, 'a')) > 0
