@@ -251,6 +251,7 @@ t.test('the pictures of the documents', { skip }, async (test) => {
   await goTo(page, 'servers')
   await shoot(page, 'servers')
   await page.keyboard.press('Control+k')
+  await page.waitForSelector('dialog.search')
   await page.keyboard.type('shop')
   await shoot(page, 'search')
   await page.keyboard.press('Escape')
