@@ -40,7 +40,7 @@ export function findProcesses(fits: (words: readonly string[]) => boolean): read
 }
 
 /**
- * Waits until the processes that were signalled have ended, and no other is found; false when some are left after
+ * Waits until the signalled processes have ended and `find` finds no other one. Returns false if some are left after
  * `timeout_ms`.
  */
 export async function areGone(
@@ -57,8 +57,8 @@ export async function areGone(
 }
 
 /**
- * Whether a process is on its way out and may still hold its ports and locks: the kernel frees its memory, and with it
- * its words, before it closes its files. They are closed when the last thread is a zombie (Z) or dead (X).
+ * Returns whether a process is exiting and may still hold its ports and locks: the kernel frees its memory, and its
+ * command line with it, before it closes its files. They are closed when the last thread is a zombie (Z) or dead (X).
  */
 export function isEnding(pid: number): boolean {
   if (commandLine(pid).some((word) => word !== '')) return false
@@ -82,7 +82,7 @@ function parentOf(pid: number): number | undefined {
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** State, parent and so on: the fields of `stat` in proc(5) from the third on. */
+/** Returns the fields of `stat` in proc(5) from the third on: state, parent and so on. */
 function fieldsOf(pid: number): readonly string[] | undefined {
   try {
     // The name in parentheses may contain anything, so the fields begin after the last parenthesis.

@@ -97,8 +97,7 @@ export class SupervisedEtcd implements ManagedProgram {
 
   async #stop(timeout_ms: number): Promise<RunResult> {
     const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
-    const pids = this.#pids()
-    this.#signal('SIGTERM')
+    const pids = this.#signal('SIGTERM')
     if (await areGone(pids, () => this.#pids(), patience_ms)) return DONE
     this.#signal('SIGKILL')
     const output = `etcd did not stop within ${patience_ms} ms and was killed`
@@ -106,14 +105,17 @@ export class SupervisedEtcd implements ManagedProgram {
     return { exitCode: 124, output: `${output}, but is still running` }
   }
 
-  #signal(signal: NodeJS.Signals): void {
-    for (const pid of this.#pids()) {
+  /** Returns the processes that were signalled. */
+  #signal(signal: NodeJS.Signals): readonly number[] {
+    const pids = this.#pids()
+    for (const pid of pids) {
       try {
         process.kill(pid, signal)
       } catch {
         // The process ended at the same moment.
       }
     }
+    return pids
   }
 
   async #logSize(): Promise<number> {
