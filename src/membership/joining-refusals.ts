@@ -82,7 +82,7 @@ export function replaced(as: string, removed: Seen['removed'] = []): Seen['nodes
   const found = removed.find(({ id }) => id === as)
   if (found !== undefined) return found
   const known = removed.map(({ id, name }) => `${id} (${name})`).join(', ')
-  const message = `no node with this id was removed from the cluster; ${known === '' ? 'none was' : `removed were ${known}`}`
+  const message = `no node with this id was removed from the cluster; ${known === '' ? 'none was' : `the removed nodes are ${known}`}`
   throw new ApiError('INVALID_BODY', `as: ${message}`, { errors: [{ field: 'as', code: 'NOT_REMOVED', message }] })
 }
 

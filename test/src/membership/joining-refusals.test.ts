@@ -57,7 +57,7 @@ t.test('the place of a removed node is taken with its id', async (t) => {
   const gone = { id: 'b', name: 'right', address: '192.0.2.2:9444' }
   t.equal(replaced('b', [gone]), gone)
   const { details } = await refuses(t, 'INVALID_BODY', () => replaced('c', [gone]))
-  t.match(details.errors, [{ field: 'as', code: 'NOT_REMOVED', message: /removed were b \(right\)/ }])
+  t.match(details.errors, [{ field: 'as', code: 'NOT_REMOVED', message: /the removed nodes are b \(right\)/ }])
   t.match((await refuses(t, 'INVALID_BODY', () => replaced('c'))).message, /none was/)
 })
 
