@@ -1,7 +1,8 @@
 /** Cost of clients that follow live figures: memory per client, processor time, and the effect on pollers. */
 import { connect, type Socket } from 'node:net'
 import { freePort } from '../test/fixtures/traffic.ts'
-import { until, PASSWORD } from '../test/fixtures/daemon.ts'
+import { PASSWORD } from '../test/fixtures/daemon.ts'
+import { until } from '../test/fixtures/until.ts'
 import { createReals, cpuOf, memoryOf, startDaemon, type BenchDaemon } from './daemon.ts'
 import { latencyAt } from './load.ts'
 import { spread, table, whole } from './measure.ts'

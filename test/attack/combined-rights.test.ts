@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { type Caller, caller, applianceFixture } from '../fixtures/appliance.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { until } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { createUser, PASSWORD, roleIds } from './attack-fixture.ts'
 
 const LOW = ['Operator', 'Manager', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const

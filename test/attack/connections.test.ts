@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { connect as secure } from 'node:tls'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { Daemon, until } from '../fixtures/daemon.ts'
+import { Daemon } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const DESCRIPTORS = 512
 /** Half of so small a limit, and a quarter of that for one address. */

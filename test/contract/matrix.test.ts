@@ -11,7 +11,7 @@ import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Rights without a path are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)

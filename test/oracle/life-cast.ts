@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Received } from '../fixtures/appliance.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import type { Read, Write } from './life-history.ts'
 import type { World } from './life-world.ts'
 

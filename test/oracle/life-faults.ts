@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { gone } from '../system/serving-daemon.ts'
 import { endFault, type Play } from './life-cast.ts'
 import { fill, haproxyPids, untilServed } from './life-world.ts'

@@ -6,7 +6,8 @@
  */
 import t, { type Test } from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
-import { notedIn, until } from '../fixtures/daemon.ts'
+import { notedIn } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { applier, discarder, drainer, editor, type Play, weightOf } from './life-cast.ts'
 import { FAULTS, strike } from './life-faults.ts'

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { LOG_RING } from '../../src/drivers/haproxy/access-log.ts'
 import type { LogSetting } from '../../src/model/access-log.ts'
@@ -15,6 +14,7 @@ import type { Forwarding, FromLogThread, LogsPage } from '../../workers/logs/mes
 import { LogThread } from '../../workers/logs/thread.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
+import { until } from '../fixtures/until.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
@@ -50,7 +50,7 @@ export function reader(
   address?: SyslogAddress,
 ) {
   const { masterSocket, statsSocket } = paths
-  const waiting = new Map<number, (page: LogsPage) => void>()
+  const waiting = new Map<number, { resolve: (page: LogsPage) => void; reject: (error: Error) => void }>()
   const warnings: string[] = []
   const states: ServerState[] = []
   const source = { masterSocket, statsSocket, ring: LOG_RING }
@@ -58,7 +58,8 @@ export function reader(
     { directory, limits: LIMITS, source, forwarding: forwardingTo(address) },
     (message: FromLogThread) => {
       if (message.type === 'server') states.push(message.state)
-      if (message.type === 'page') waiting.get(message.request)?.(message.answer)
+      if (message.type === 'page') waiting.get(message.request)?.resolve(message.answer)
+      if (message.type === 'failed') waiting.get(message.request)?.reject(new Error(message.reason))
       if (message.type === 'warning') warnings.push(message.message)
     },
   )
@@ -68,23 +69,22 @@ export function reader(
   test.teardown(stop)
   let request = 0
   const page = (limit = 100_000): Promise<LogsPage> =>
-    new Promise((resolve) => {
-      waiting.set(++request, resolve)
+    new Promise((resolve, reject) => {
+      waiting.set(++request, { resolve, reject })
       thread.receive({ type: 'search', request, filter: {}, limit, after: undefined })
     })
   /** Waits for so many rows, including lines counted as lost; returns the rows, oldest first. */
   const rows = async (count: number): Promise<readonly LogRow[]> => {
-    for (;;) {
-      const { rows: found, losses } = await page()
-      if (found.length + losses.lost >= count) return found.map(({ row }) => row).toReversed()
-      await sleep(20)
-    }
+    const isThere = (found: LogsPage) => found.rows.length + found.losses.lost >= count
+    const found = await until(`${count} rows`, () => page(), isThere)
+    return found.rows.map(({ row }) => row).toReversed()
   }
   return { thread, page, rows, stop, warnings, states }
 }
 
 /** The log thread in a process that can be killed. */
 export async function readerApart(
+  test: Test,
   { folder, paths }: ReturnType<typeof haproxyFixture>,
   address: SyslogAddress | null = null,
 ) {
@@ -103,18 +103,21 @@ export async function readerApart(
   const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   await once(child, 'message')
+  const waiting: ((page: LogsPage) => void)[] = []
+  child.on('message', (message: FromLogThread) => {
+    if (message.type === 'page') waiting.shift()?.(message.answer)
+  })
   const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
-  const page = async (): Promise<LogsPage> => {
-    child.send({ type: 'search', request: 1, filter: {}, limit: 1_000 })
-    for (;;) {
-      // Sound: the process sends what the log thread posts.
-      const [message] = (await once(child, 'message')) as [FromLogThread]
-      if (message.type === 'page') return message.answer
-    }
-  }
+  test.teardown(kill)
+  const page = (): Promise<LogsPage> =>
+    new Promise((resolve) => {
+      waiting.push(resolve)
+      child.send({ type: 'search', request: 1, filter: {}, limit: 1_000 })
+    })
   return { kill, page }
 }
 
@@ -130,7 +133,7 @@ export const get = (path: string, headers = ''): Buffer =>
   Buffer.from(`GET ${path} HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n${headers}\r\n`, 'latin1')
 
 /** Clients that send one request after another until they are stopped, and count the answers. */
-export function load(port: number, clients: number) {
+export function load(test: Test, port: number, clients: number) {
   let [answered, isOver] = [0, false]
   const client = async (): Promise<void> => {
     while (!isOver) {
@@ -144,9 +147,7 @@ export function load(port: number, clients: number) {
     await all
     return answered
   }
+  // After a failure they would keep the process alive.
+  test.teardown(stop)
   return { stop, answered: () => answered }
-}
-
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(10)
 }

@@ -2,7 +2,8 @@ import t from 'tap'
 import type { LogsPage } from '../../workers/logs/messages.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { noRsyslog, rsyslog, type SyslogMessage } from '../fixtures/rsyslog.ts'
-import { get, load, reader, readerApart, send, site, until } from './access-log-fixture.ts'
+import { get, load, reader, readerApart, send, site } from './access-log-fixture.ts'
+import { untilHolds } from '../fixtures/until.ts'
 
 /** kill -9 of the syslog server and of the forwarder: nothing is sent twice, and missing messages are counted. */
 
@@ -24,21 +25,21 @@ t.test(
     const { haproxy, port } = await site(test, LOGS)
     const address = { host: 'localhost', port: server.port, tls: { ca: root.cert, own: undefined } }
     const { rows, page } = reader(test, haproxy, undefined, address)
-    const running = load(port, 4)
+    const running = load(test, port, 4)
     for (let round = 1; round <= 3; round++) {
       const before = server.count()
-      await until(() => server.count() > before + 200 && isFresh(server.messages().at(-1)))
+      await untilHolds(() => server.count() > before + 200 && isFresh(server.messages().at(-1)))
       await server.kill()
       const answered = running.answered()
-      await until(() => running.answered() > answered + 200)
+      await untilHolds(() => running.answered() > answered + 200)
       const written = server.count()
       await server.start()
-      await until(() => server.count() > written)
+      await untilHolds(() => server.count() > written)
     }
     const answered = await running.stop()
     test.equal((await rows(answered)).length, answered, 'the store has all lines')
     await send(port, get('/last'))
-    await until(() => server.messages().some(({ text }) => text.includes('"/last"')))
+    await untilHolds(() => server.messages().some(({ text }) => text.includes('"/last"')))
     const { losses } = await page()
     const texts = server.messages().map(({ text }) => text)
     test.equal(new Set(texts).size, texts.length, 'no line twice')
@@ -57,13 +58,13 @@ t.test(
     const server = await rsyslog(test)
     const { haproxy, port } = await site(test, LOGS)
     const address = { host: '127.0.0.1', port: server.port, tls: undefined }
-    const running = load(port, 4)
+    const running = load(test, port, 4)
     let missing = 0
     for (let round = 1; round <= 4; round++) {
-      const { kill, page } = await readerApart(haproxy, address)
+      const { kill, page } = await readerApart(test, haproxy, address)
       const [seen, before] = [running.answered(), server.count()]
       // Each kill comes at another point of a write.
-      await until(() => running.answered() > seen + 37 * round && server.count() > before + 37 * round)
+      await untilHolds(() => running.answered() > seen + 37 * round && server.count() > before + 37 * round)
       missing += missed(await page())
       await kill()
     }
@@ -71,10 +72,10 @@ t.test(
     const last = reader(test, haproxy, undefined, address)
     test.equal((await last.rows(answered)).length, answered)
     await send(port, get('/last'))
-    await until(() => server.messages().some(({ text }) => text.includes('"/last"')))
+    await untilHolds(() => server.messages().some(({ text }) => text.includes('"/last"')))
     missing += missed(await last.page())
     // Messages sent before a kill may be read after later ones.
-    await until(() => server.count() + missing > answered)
+    await untilHolds(() => server.count() + missing > answered)
     const texts = server.messages().map(({ text }) => text)
     test.equal(new Set(texts).size, texts.length, 'no line twice')
     test.ok(texts.length <= answered + 1, `${texts.length}, ${missing} of ${answered}`)
@@ -89,7 +90,7 @@ t.test(
     await server.kill()
     const { haproxy, port } = await site(test, LOGS)
     const address = { host: '127.0.0.1', port: server.port, tls: undefined }
-    const first = await readerApart(haproxy, address)
+    const first = await readerApart(test, haproxy, address)
     for (let at = 0; at < 30; at++) await send(port, get(`/${at}`))
     while ((await first.page()).rows.length !== 30);
     await first.kill()

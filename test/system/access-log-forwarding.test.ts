@@ -4,7 +4,8 @@ import type { SyslogAddress } from '../../workers/logs/syslog-connection.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noRsyslog, rsyslog } from '../fixtures/rsyslog.ts'
-import { forwardingTo, get, reader, send, site, until } from './access-log-fixture.ts'
+import { forwardingTo, get, reader, send, site } from './access-log-fixture.ts'
+import { untilHolds } from '../fixtures/until.ts'
 
 /** Lines of a real HAProxy at a real syslog server. */
 
@@ -112,7 +113,7 @@ t.test(
     const { thread, rows, page, states } = reader(test, haproxy, undefined, address(other, 'localhost'))
     const direct = (to: SyslogAddress | undefined) => thread.receive({ type: 'forward', forwarding: forwardingTo(to) })
     const refused = async (count: number, why: RegExp) => {
-      await until(() => states.length === count)
+      await untilHolds(() => states.length === count)
       test.match(states.at(-1), { isReached: false, reason: why })
     }
     await send(port, get('/1'))
@@ -129,7 +130,7 @@ t.test(
     direct(address(root.cert, 'localhost', pair({ name: 'lb.test', issuer: root })))
     await send(port, get('/2'))
     test.match(await server.received(2), [{ text: /"path":"\/1"/ }, { text: /"path":"\/2"/ }])
-    await until(() => states.at(-1)?.isReached === true)
+    await untilHolds(() => states.at(-1)?.isReached === true)
     test.strictSame((await page()).losses, NO_LOSSES)
     await send(port, get('/3'))
     await server.received(3)

@@ -6,18 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
-import { get, load, reader, readerApart, send, site, until } from './access-log-fixture.ts'
+import { get, load, reader, readerApart, send, site } from './access-log-fixture.ts'
+import { untilHolds } from '../fixtures/until.ts'
 
 /** Reloads, kill -9, a full disk and a missing reader: every lost line of a real HAProxy is counted. */
 
 t.test('no line is lost over reloads while requests arrive', async (test) => {
   const { haproxy, view, port } = await site(test)
   const { rows, page, thread } = reader(test, haproxy)
-  const running = load(port, 4)
+  const running = load(test, port, 4)
   let before = view()
   for (const timeoutClient of [31, 32, 33]) {
     const seen = running.answered()
-    await until(() => running.answered() > seen + 50)
+    await untilHolds(() => running.answered() > seen + 50)
     const after = view({ timeoutClient })
     // As the apply engine does.
     await thread.look()
@@ -71,12 +72,12 @@ t.test('an old worker is read until its last request has ended, and then ends', 
 
 t.test('kill -9 of the reader at any moment neither loses a line nor stores one twice', async (test) => {
   const { haproxy, port } = await site(test)
-  const running = load(port, 4)
+  const running = load(test, port, 4)
   for (let round = 1; round <= 4; round++) {
-    const { kill } = await readerApart(haproxy)
+    const { kill } = await readerApart(test, haproxy)
     const seen = running.answered()
     // Each kill comes at another point of a write.
-    await until(() => running.answered() > seen + 37 * round)
+    await untilHolds(() => running.answered() > seen + 37 * round)
     await kill()
   }
   const answered = await running.stop()
@@ -103,7 +104,7 @@ t.test('a full disk loses no line while memory can hold them', { skip: noSmallDi
     }
   }
   for (let at = 0; at < 300; at++) await send(port, get(`/${Buffer.from(String(Math.sin(at))).toString('hex')}`))
-  await until(() => warnings.includes('the access log cannot be stored'))
+  await untilHolds(() => warnings.includes('the access log cannot be stored'))
   test.ok((await page()).rows.length < 301)
   rmSync(filler)
   test.equal((await rows(301)).length, 301)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, hostOf, join } from '../fixtures/cluster-daemons.ts'
 import { allVote, die } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { dnsSite, SECRET } from './acme-dns-site.ts'
 

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'

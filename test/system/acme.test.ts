@@ -1,6 +1,7 @@
 import t from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'

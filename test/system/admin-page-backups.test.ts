@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Backups on the page: created, uploaded, restored and deleted. */
 

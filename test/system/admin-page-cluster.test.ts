@@ -3,7 +3,7 @@ import t from 'tap'
 import { axeOf, axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { begunAnew, ClusterDaemons, join } from '../fixtures/cluster-daemons.ts'
 import { allVote, die, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** The page of a cluster, against real daemons with a real etcd each. */
 

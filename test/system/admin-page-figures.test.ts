@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { logIn, noBrowser, openedPage, turn } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { publishServices } from '../fixtures/services-published.ts'
 import { freePort } from '../fixtures/traffic.ts'
 

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { daemonFixture, PASSWORD, until } from '../fixtures/daemon.ts'
+import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { noFirefox, openedFirefox } from '../fixtures/firefox.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 

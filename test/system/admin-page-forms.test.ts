@@ -1,6 +1,7 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, PASSWORD, until } from '../fixtures/daemon.ts'
+import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Submitted forms: input is sent, as a whole, to the object that it belongs to. */
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { beginningsOf, begunAnew, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, die, historyOf, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** The page of two nodes that have both continued alone, against real daemons. */
 

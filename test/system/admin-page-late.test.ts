@@ -1,6 +1,7 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** The page when answers come late, not now, or not at all. */
 

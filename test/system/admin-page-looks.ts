@@ -1,7 +1,8 @@
 import type { BrowserContextOptions } from 'playwright-core'
 import type { Test } from 'tap'
 import { axeOf, logIn, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const PAGES =
   'services servers traffic certificates changes changes/audit alerts cluster node operations account overview'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { allVote, die } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** The page of two nodes, against real daemons with a real etcd each. */
 

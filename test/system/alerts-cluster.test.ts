@@ -3,7 +3,7 @@ import { webhookReceiver } from '../fixtures/alert-targets.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { die, threeNodes } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Alerts of the whole cluster are sent once, by any remaining node. */
 

@@ -3,7 +3,8 @@ import { connect, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
 import { noSmtpServer, type Posted, smtpServer, webhookReceiver } from '../fixtures/alert-targets.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** Alerts of a real daemon about a real HAProxy, at targets that come and go. */

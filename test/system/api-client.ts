@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { assertDescribed } from '../fixtures/described.ts'
 import type { Finished } from './debian-tree.ts'
 
@@ -64,14 +63,5 @@ export function apiClient(
       return (data as { id: string }).id
     },
     token: () => token,
-  }
-}
-
-export async function until(what: string, isDone: () => Promise<boolean>, limit_ms = 300_000): Promise<void> {
-  const deadline = performance.now() + limit_ms
-  while (!(await isDone())) {
-    if (performance.now() > deadline) throw new Error(`no ${what} within ${limit_ms} ms`)
-    // Each look starts a program, which takes the processor from the awaited one.
-    await sleep(200)
   }
 }

@@ -2,7 +2,8 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
-import { Daemon, notedIn, until } from '../fixtures/daemon.ts'
+import { Daemon, notedIn } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 t.test(

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUNDS = Number(process.env['FULCRUM_TEST_AUDIT_KILLS'] ?? 4)
 

@@ -7,7 +7,8 @@ import { readBackup } from '../../src/backup-file/reading.ts'
 import { parseLimited } from '../../workers/compute/limited-json.ts'
 import { signed } from '../fixtures/backup.ts'
 import { realServer } from '../fixtures/config.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const SERVERS = 400
 /** Kills of each operation, spread over its duration. */

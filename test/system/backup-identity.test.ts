@@ -1,5 +1,6 @@
 import t from 'tap'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 t.test(
   'a new machine becomes the lost one: backup there, full restore and apply here',

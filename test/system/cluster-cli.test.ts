@@ -5,7 +5,7 @@ import { fulcrum, type Typed } from '../fixtures/cli.ts'
 import { begunAnew, type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { allVote } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 t.test('two nodes become a cluster and single nodes again, with the command line', async (test) => {
   const daemons = await ClusterDaemons.begin(test)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { begunAnew, type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Real daemons with a real etcd each. */
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Three real daemons with a real etcd each. */
 

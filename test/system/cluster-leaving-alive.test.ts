@@ -1,7 +1,7 @@
 import t from 'tap'
 import { begunAnew, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, idsOf, removes, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Real daemons with a real etcd each. */
 

@@ -8,7 +8,7 @@ import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { addRip, allVote, asked, die, etcdAt, removes, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 
 /** Nodes that are killed while one is removed, and a node that was admitted and never came up. */

@@ -3,7 +3,7 @@ import { LOG_SPAN } from '../../src/cluster/places.ts'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { beginningsOf, begunAnew, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, die, etcdAt, remove, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Real daemons with a real etcd each. */
 

@@ -22,7 +22,7 @@ import {
   seenBy,
   threeNodes,
 } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Real daemons with a real etcd each. */
 

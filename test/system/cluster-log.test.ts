@@ -17,7 +17,8 @@ import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { amendIn, freezeIn, promoteIn, thawIn } from '../fixtures/entries.ts'
 import { HISTORY, type LogNode, LogCluster, stageOn, thing } from '../fixtures/cluster.ts'
-import { EtcdCluster, until } from '../fixtures/etcd.ts'
+import { EtcdCluster } from '../fixtures/etcd.ts'
+import { until } from '../fixtures/until.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 
 const programs = await etcdPrograms()
@@ -27,7 +28,7 @@ t.setTimeout(1_800_000)
 
 const valueOf = ({ store }: LogNode, key: string) => store.candidate.get('things', '', key)?.value
 const reached = (node: LogNode, position: number) =>
-  until(`${node.id} at ${position}`, () => (node.log.position >= position ? true : undefined))
+  until(`${node.id} at ${position}`, () => node.log.position >= position)
 
 const header = { applyId: 'apply', revision: 1, by: 'tester', at: '2026-01-02T03:04:05.000Z', comment: '' }
 
@@ -143,7 +144,7 @@ t.test(
         () => undefined,
       ),
     )
-    await until('it is everywhere', () => (nodes.every((node) => valueOf(node, 'a') === 3) ? true : undefined))
+    await until('it is everywhere', () => nodes.every((node) => valueOf(node, 'a') === 3))
     sameEverywhere(test, nodes)
   },
 )
@@ -201,15 +202,11 @@ t.test('a checkpoint is made, and a node that was away for long begins with it',
   await third.log.close()
   await writeMany([first, second], 0, 2 * EVERY + 10)
   const etcd = cluster.etcd.client()
-  const digests = await until('two checkpoints are made and compared', () =>
-    first.log.position >= 2 * EVERY + 12 ? true : undefined,
-  )
+  const digests = await until('two checkpoints are made and compared', () => first.log.position >= 2 * EVERY + 12)
   test.ok(digests)
   await reached(second, first.log.position)
   test.same([first.log.halted, second.log.halted], [undefined, undefined])
-  await until('old entries are gone', async () =>
-    (await etcd.range({ key: logName(EVERY) })).count === 0 ? true : undefined,
-  )
+  await until('old entries are gone', async () => (await etcd.range({ key: logName(EVERY) })).count === 0)
   test.equal((await etcd.range({ key: logName(EVERY + 1) })).count, 1, 'the log is longer than needed')
   const { folding } = third.store
   const again = await ClusterLog.open({ ...cluster.parts('node-3', folding), etcd: third.etcd, checkpointEvery: EVERY })
@@ -301,7 +298,7 @@ t.test('a node is closed while it catches up and there is no room', { skip }, as
   const etcd = { ...picked(client), watch: () => Promise.reject(new Error('no watch')) }
   const log = await ClusterLog.open({ ...cluster.parts('node-4', full), etcd })
   await stageOn(first, 'a', 2)
-  await until('it reads on', () => (tries > 0 ? true : undefined))
+  await until('it reads on', () => tries > 0)
   await log.close()
   test.equal(log.position, 1)
 })

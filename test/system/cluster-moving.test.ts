@@ -2,7 +2,7 @@ import t from 'tap'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, asked, die, etcdAt, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Real daemons with a real etcd each. */
 

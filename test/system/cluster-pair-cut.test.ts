@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, die, endAtOnce, historyOf, removes, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Two nodes that lose their power at the same moment, one of which comes back. */
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, die, hasQuorum, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** One of two nodes without a third vote is in maintenance: the other continues alone, at once, in one history. */
 

@@ -3,7 +3,7 @@ import { join as pathOf } from 'node:path'
 import t from 'tap'
 import { beginningsOf, begunAnew, type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, die, hasQuorum, historyOf, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Two nodes without a third vote: each is lost once, and then both continue without the other. */
 

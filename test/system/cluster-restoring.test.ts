@@ -1,7 +1,7 @@
 import t from 'tap'
 import { begunAnew, type ClusterDaemon, ClusterDaemons, form } from '../fixtures/cluster-daemons.ts'
 import { allVote, die, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Real daemons with a real etcd each: what belongs to all of them, and what remains when all are lost. */
 

@@ -7,7 +7,7 @@ import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { sendCommand } from '../../workers/host/control-socket.ts'
 import { type ClusterDaemon, ClusterDaemons, form, hostOf, join } from '../fixtures/cluster-daemons.ts'
 import { allVote, die, idsOf, removes } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { answerTo, clientsIn, greetedFrom, hasAsked, remotePeers, talksWith } from '../fixtures/table-sharing.ts'
 import { freePort } from '../fixtures/traffic.ts'
 

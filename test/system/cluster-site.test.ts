@@ -1,5 +1,6 @@
 import t from 'tap'
-import { API, until } from './api-client.ts'
+import { API } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { assertHeldBack } from './etcd-account.ts'
 import { namespace } from './network-namespace.ts'
 import {

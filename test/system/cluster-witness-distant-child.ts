@@ -14,7 +14,7 @@ import {
   seenBy,
   seesWitness,
 } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { unlessRefused } from '../fixtures/etcd.ts'
 import { distantCable } from '../labs/distant-cable.ts'
 import { finished } from './debian-tree.ts'

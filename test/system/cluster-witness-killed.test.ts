@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import type { WitnessDaemon } from '../fixtures/witness-daemon.ts'
 
 /** A witness that is killed with its etcd while it joins: the same token makes it the witness after its next start. */

@@ -9,7 +9,7 @@ import { PeerClient } from '../../src/peers/peer-client.ts'
 import { WitnessFiles } from '../../src/witness/witness-files.ts'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, removes, seenBy } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { peerErrorOf } from '../fixtures/peers.ts'
 
 /** The data and rights of a witness, its change of authorities, and its removal. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { assertHeldBack } from './etcd-account.ts'
 import { namespace } from './network-namespace.ts'
 import { done, join, type Machine, seenBy, siteObstacle, startMachine, whole } from './site-machines.ts'

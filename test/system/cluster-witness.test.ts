@@ -12,7 +12,7 @@ import {
   seenBy,
   seesWitness,
 } from '../fixtures/cluster-sight.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { unlessRefused } from '../fixtures/etcd.ts'
 
 /** Two nodes and a witness: each of the three is lost once, and the others continue. */

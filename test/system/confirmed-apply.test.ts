@@ -1,5 +1,6 @@
 import t from 'tap'
-import { apiClient, until } from './api-client.ts'
+import { apiClient } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 import { namespace, namespaceObstacle } from './network-namespace.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { until } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 

@@ -6,7 +6,8 @@ import { stringify } from 'yaml'
 import t from 'tap'
 import { fulcrum } from '../fixtures/cli.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 const ROUNDS = Number(process.env['FULCRUM_TEST_DOCUMENT_KILLS'] ?? 6)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { EtcdClient } from '../../src/etcd/client.ts'
 import { EtcdError } from '../../src/etcd/errors.ts'
-import { EtcdCluster, type EtcdMember, unlessRefused, until } from '../fixtures/etcd.ts'
+import { EtcdCluster, type EtcdMember, unlessRefused } from '../fixtures/etcd.ts'
+import { until } from '../fixtures/until.ts'
 import { errorOf } from '../fixtures/etcd-error.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
@@ -72,7 +73,7 @@ t.test("the node's own member hangs: the outcome is unknown, and nothing is writ
   own.resume()
   await cluster.healthy(own)
   const { revision } = await client.range({ key: 'a' })
-  await until('it has all', async () => ((await cluster.status(own)).revision >= revision ? true : undefined))
+  await until('it has all', async () => (await cluster.status(own)).revision >= revision)
   test.equal(await versionOf(client, 'a'), 1)
   // Without a connection to the hanging member, a write goes elsewhere automatically.
   await own.pause()
@@ -109,7 +110,7 @@ t.test('a disk is full: its member ends, others go on, with space it catches up'
   rmSync(join(disk, 'filler'))
   await full.start({ dataFolder })
   await cluster.healthy(full)
-  await until('it has all', async () => ((await cluster.status(full)).revision >= revision ? true : undefined))
+  await until('it has all', async () => (await cluster.status(full)).revision >= revision)
   const own = await cluster.alone(full, async (one) => await one.range({ key: 'a' }, { isSerializable: true }))
   test.equal(text(own.kvs[0]?.value), '1')
 })
@@ -190,7 +191,7 @@ t.test('the last of two members becomes a cluster of its own', { skip }, async (
   const [left, gone] = [cluster.member(0), cluster.member(1)]
   // An answer of the leader does not mean that the other member knows the write as committed, and uncommitted writes
   // are dropped below.
-  await until('both have it', async () => ((await cluster.status(left)).revision >= revision ? true : undefined))
+  await until('both have it', async () => (await cluster.status(left)).revision >= revision)
   await gone.kill()
   await left.stop()
   await left.start({ isForcedNew: true })

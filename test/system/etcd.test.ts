@@ -10,7 +10,8 @@ import { versionProblem } from '../../src/etcd/version.ts'
 import type { Watch, WatchEvent } from '../../src/etcd/watch.ts'
 import { EtcdSpace } from '../../src/membership/etcd-space.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { EtcdCluster, until } from '../fixtures/etcd.ts'
+import { EtcdCluster } from '../fixtures/etcd.ts'
+import { until } from '../fixtures/until.ts'
 import { TestCa } from '../fixtures/etcd-certificates.ts'
 import { errorOf } from '../fixtures/etcd-error.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
@@ -302,7 +303,7 @@ t.test('maintenance', { skip }, async (test) => {
   for (const member of cluster.members) {
     const at = member.url
     await until(`${member.name} has all`, async () => {
-      return (await client.maintenance.status({ at })).revision === revision ? true : undefined
+      return (await client.maintenance.status({ at })).revision === revision
     })
     const before = await client.maintenance.status({ at })
     test.match(before, { version: /^3\.5\./, isLearner: false, errors: [] })
@@ -315,7 +316,7 @@ t.test('maintenance', { skip }, async (test) => {
     const hashes = await Promise.all(
       cluster.members.map(async ({ url }) => await client.maintenance.hash({ at: url, revision })),
     )
-    return new Set(hashes.map(({ hash }) => hash)).size === 1 ? true : undefined
+    return new Set(hashes.map(({ hash }) => hash)).size === 1
   })
   test.same(await client.maintenance.alarms(), [])
   const pieces: Uint8Array[] = []
@@ -351,7 +352,7 @@ t.test('no space left, and space freed', { skip }, async (test) => {
     const space = new EtcdSpace({ etcd: client, urls, clock: systemClock, log: silentLog })
     // One of them is the node whose member leads.
     for (const at of urls()) await space.look(await client.maintenance.status({ at }))
-    return (await client.maintenance.alarms()).length === 0 ? true : undefined
+    return (await client.maintenance.alarms()).length === 0
   })
   await client.put('small', 'a')
 })

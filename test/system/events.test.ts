@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { request as httpsRequest } from 'node:https'
 import t, { type Test } from 'tap'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** Follows the stream of events of a daemon, which has begun; returns its text so far, and whether it has ended. */

@@ -1,6 +1,6 @@
 /** A worker of HAProxy hangs, under a daemon in the trial profile: traffic recovers automatically. */
 import t from 'tap'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { gone, hungWorker, serving, sessions } from './serving-daemon.ts'
 
 t.test('a hanging worker is replaced, no caller asks it more than once, and everything is reported', async (test) => {

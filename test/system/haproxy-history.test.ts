@@ -4,7 +4,8 @@
  */
 import { get, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
 
 /** Answers with the status in the path; `/slow` when released. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { SANDBOX, sandboxProblem } from '../fixtures/sandbox.ts'
 

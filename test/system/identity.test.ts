@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 t.test('a full restore makes another machine the node of the backup, while its HAProxy continues', async (test) => {

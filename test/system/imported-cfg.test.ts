@@ -4,7 +4,8 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
 
 /** A haproxy.cfg, and its import into Fulcrum: two HAProxys that get the same requests. */

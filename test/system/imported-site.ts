@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { linesOf } from '../../src/haproxy-cfg/lines.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { type Daemon, until } from '../fixtures/daemon.ts'
+import type { Daemon } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, httpServer, isListening } from '../fixtures/traffic.ts'
 
 /** A haproxy.cfg on this machine: its addresses and origins are replaced by local ones. */

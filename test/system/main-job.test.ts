@@ -1,5 +1,6 @@
 import t from 'tap'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { fetchOnce, freePort, type Origin, startOrigin } from '../fixtures/traffic.ts'
 
 interface Setup {

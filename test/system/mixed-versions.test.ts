@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { PASSWORD, until } from '../fixtures/daemon.ts'
+import { PASSWORD } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { sourcesBefore } from '../fixtures/earlier-version.ts'
 import { oidcProvider } from '../simulators/oidc-provider.ts'
 

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { findProgram } from '../../workers/host/programs.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import type { Run } from '../../workers/host/managed-program.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Network namespaces of a test; nothing here touches the machine's network. */
 

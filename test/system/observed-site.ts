@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { Daemon, until } from '../fixtures/daemon.ts'
+import { Daemon } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, startOrigin } from '../fixtures/traffic.ts'
 import { plainHaproxy } from './plain-haproxy.ts'
 

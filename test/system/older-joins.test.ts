@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { sourcesBefore } from '../fixtures/earlier-version.ts'
 
 /** From before groups of OpenID Connect, which introduced another kind of session. Needs the history of the sources. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { containerObstacle, containerTree } from './container.ts'
 import { NODE, startPackagedMachine } from './packaged-machine.ts'
 

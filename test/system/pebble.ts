@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort, isListening } from '../fixtures/traffic.ts'
 import { output } from './tls-frontend.ts'
 

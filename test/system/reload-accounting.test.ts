@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { ask } from './plain-haproxy.ts'
 import { countingOrigin, startLoad } from './streaming-load.ts'

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
-import { until } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { type ApplianceOptions, startAppliance } from './appliance-container.ts'
 import { type Container, containerObstacle } from './container.ts'
 import { type Namespace, namespaceObstacle } from './network-namespace.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { API, apiClient, until } from './api-client.ts'
+import { API, apiClient } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { startAppliance, textOf } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commandLine } from '../../workers/host/processes.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { Daemon, daemonFixture, MAIN, PASSWORD, until } from '../fixtures/daemon.ts'
+import { Daemon, daemonFixture, MAIN, PASSWORD } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import t, { type Test } from 'tap'
-import { type Daemon, until } from '../fixtures/daemon.ts'
+import type { Daemon } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { fetchOnce } from '../fixtures/traffic.ts'
 import { serving } from './serving-daemon.ts'
 

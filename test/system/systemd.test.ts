@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { apiClient, until } from './api-client.ts'
+import { apiClient } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { containerObstacle, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 
@@ -120,7 +121,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     const ran = await machine.run(NODE, '--input-type=module', '-e', script)
     t.match(JSON.parse(output(ran)), [{ exitCode: 7 }, { exitCode: 124, output: /^sh did not end within 5000 ms/ }])
     const isGone = async () => (await machine.run('pgrep', '-f', 'sleep 8632[1]')).exitCode === 1
-    await until('end of it', isGone, 60_000)
+    await until('end of it', isGone, Boolean, 60_000)
   })
 
   await t.test('configures the HAProxy of haproxy.service without a restart', async (t) => {
@@ -197,6 +198,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     await until(
       'the end of the worker',
       async () => (await machine.run('kill', '-0', worker)).exitCode !== 0,
+      Boolean,
       HEALED_MS,
     )
     await until('traffic', async () => (await fetchFrontend()) === 'origin')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commandLine, isEnding } from '../../workers/host/processes.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { Daemon, until } from '../fixtures/daemon.ts'
+import { Daemon } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 import { gone, masterOf, serving } from './serving-daemon.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

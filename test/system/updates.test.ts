@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { until } from './api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { startAppliance } from './appliance-container.ts'
 import { packed, publish, type TestPackage } from './apt-repository.ts'
 import { containerObstacle } from './container.ts'

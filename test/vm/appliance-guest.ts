@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { apiClient, until } from '../system/api-client.ts'
+import { apiClient } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 import type { Finished } from '../system/debian-tree.ts'
 import { buildPackage } from '../system/fulcrum-package.ts'
 import { startGuest } from './guest.ts'
@@ -24,7 +25,7 @@ export async function startApplianceGuest(test: Test, fill?: (folder: string) =>
   const output = async (...argv: readonly string[]) => textOf(await guest.run(...argv))
   const shell = (script: string) => output('sh', '-c', script)
   const installed = await guest.run('dpkg', '--install', `/srv/payload/fulcrum_${VERSION}_amd64.deb`)
-  const soon = (what: string, isDone: () => Promise<boolean>) => until(what, isDone, PATIENCE_MS)
+  const soon = (what: string, isDone: () => Promise<boolean>) => until(what, isDone, Boolean, PATIENCE_MS)
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   if (installed.exitCode !== 0) throw new Error(`not installed: ${installed.stderr}${await journal()}`)
   const api = apiClient((...argv) => guest.run(...argv), undefined, ANSWER_S)

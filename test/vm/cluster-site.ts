@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { cableObstacle, distantCable } from '../labs/distant-cable.ts'
-import { apiClient, type ApiClient, until } from '../system/api-client.ts'
+import { apiClient, type ApiClient } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 import type { Finished } from '../system/debian-tree.ts'
 import { buildPackage } from '../system/fulcrum-package.ts'
 import { type Namespace, namespace, namespaceObstacle } from '../system/network-namespace.ts'
@@ -59,6 +60,7 @@ export const soon = (what: string, isSo: () => Promise<boolean>) =>
       await sleep(LOOK_EVERY_MS)
       return false
     },
+    Boolean,
     PATIENCE_MS,
   )
 

@@ -7,7 +7,7 @@ import { loadedName } from '../../src/drivers/keepalived/render.ts'
 import type { IpGroup } from '../../src/model/network.ts'
 import { l4Backend, l4Frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../fixtures/view.ts'
-import { until } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { guestObstacle, startGuest } from './guest.ts'
 import { labPrograms } from './l4-lab.ts'
 
@@ -93,7 +93,7 @@ async function startSite(t: Test) {
   const inside = (place: string, ...argv: readonly string[]) => must('ip', 'netns', 'exec', place, ...argv)
   const unit = (name: string, place: string, ...argv: readonly string[]) =>
     must('systemd-run', '--quiet', '--collect', `--unit=${name}`, 'ip', 'netns', 'exec', place, ...argv)
-  const soon = (what: string, isSo: () => Promise<boolean>) => until(what, isSo, PATIENCE_MS)
+  const soon = (what: string, isSo: () => Promise<boolean>) => until(what, isSo, Boolean, PATIENCE_MS)
   await must('sh', '-c', NETWORK)
   for (const rs of ['rs1', 'rs2']) await unit(rs, rs, NODE, SERVER, rs, FOLDER, '8088', '80')
   const configure = (node: string, kind: Kind) =>

@@ -11,7 +11,7 @@ import { STATES_FOLDER } from '../../src/drivers/vrrp/paths.ts'
 import type { IpGroup } from '../../src/model/network.ts'
 import { l4Backend, l4Frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../fixtures/view.ts'
-import { until } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 import { type Namespace, namespace } from '../system/network-namespace.ts'
 import { payloadDisk } from './guest-image.ts'
 import { type Guest, startMachine } from './guest.ts'
@@ -52,7 +52,7 @@ export interface Director {
   holds(): Promise<boolean>
 }
 
-export const soon = (what: string, isSo: () => Promise<boolean>) => until(what, isSo, PATIENCE_MS)
+export const soon = (what: string, isSo: () => Promise<boolean>) => until(what, isSo, Boolean, PATIENCE_MS)
 
 const cardOf = (id: Id, network: Network): string => `${network} of ${id}`
 

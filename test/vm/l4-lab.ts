@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 import type { Finished } from '../system/debian-tree.ts'
 
 /** Clients and real servers as namespaces inside a guest, which is the director between their two networks. */
@@ -99,6 +99,7 @@ export async function startLab({ guest, output }: Machine) {
     await until(
       `server ${name}`,
       async () => (await guest.run('ip', 'netns', 'exec', name, 'ss', '-Hltn', 'sport = :8089')).stdout !== '',
+      Boolean,
       60_000,
     )
   }
@@ -141,7 +142,7 @@ export async function startLab({ guest, output }: Machine) {
         const text = await output('cat', file)
         return text === '' ? undefined : (JSON.parse(text) as { server: string; answered: number; ended: string })
       }
-      await until('the held connection', async () => ((await state())?.server ?? '') !== '', 30_000)
+      await until('the held connection', async () => ((await state())?.server ?? '') !== '', Boolean, 30_000)
       return {
         server: (await state())?.server ?? '',
         state,
@@ -151,6 +152,7 @@ export async function startLab({ guest, output }: Machine) {
           await until(
             'answers over the held connection',
             async () => ((await state())?.answered ?? 0) > before + 1,
+            Boolean,
             8_000,
           )
         },
@@ -173,7 +175,7 @@ export async function startLab({ guest, output }: Machine) {
         device,
         filter,
       )
-      await until('the capture', async () => (await guest.run('test', '-s', file)).exitCode === 0, 30_000)
+      await until('the capture', async () => (await guest.run('test', '-s', file)).exitCode === 0, Boolean, 30_000)
       return async () => {
         await stopUnit(unit)
         const text = await output('tcpdump', '-nnvr', file)

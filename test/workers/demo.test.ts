@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { DemoData, DemoReport } from '../../workers/demo.ts'
-import { until } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 async function listening(t: Test, server: Server, port = 0): Promise<number> {
   server.listen(port, '127.0.0.1')

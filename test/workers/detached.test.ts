@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { until } from '../system/api-client.ts'
+import { until } from '../fixtures/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../workers/detached.ts', import.meta.url))
 

@@ -5,7 +5,7 @@ import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { applianceFixture, caller, startIn } from '../../fixtures/appliance.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
-import { until } from '../../system/api-client.ts'
+import { until } from '../../fixtures/until.ts'
 
 const BODIES: Readonly<Record<string, object>> = {
   'updates.upload': { packages: 'AA==' },

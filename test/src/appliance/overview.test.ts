@@ -1,7 +1,7 @@
 import t from 'tap'
 import { applianceFixture } from '../../fixtures/appliance.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
-import { until } from '../../system/api-client.ts'
+import { until } from '../../fixtures/until.ts'
 
 t.test('certificates that expire, and an apply that waits', async (test) => {
   const { call } = await applianceFixture(test)

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { defer } from '../../../src/base/deferred.ts'
 import { PeerError } from '../../../src/peers/peer-error.ts'
 import { Doings, pipelineOf, SLICED_BYTES, twoNodes, UPLOAD_BYTES_MAX, urlOf } from '../../fixtures/forwarding.ts'
-import { until } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const ANN = { authorization: 'Bearer ann' }
 const JSON_BODY = { ...ANN, 'content-type': 'application/json' }
@@ -211,7 +211,7 @@ t.test('events of another node arrive whole, however they are cut', async (test)
 t.test('an endless stream ends at both nodes when the client leaves', async (test) => {
   const { far, leaving } = await following(test)
   leaving.abort()
-  await until(() => far.stopped === 1)
+  await untilHolds(() => far.stopped === 1)
   test.equal(far.stopped, 1)
 })
 
@@ -225,7 +225,7 @@ for (const where of ['near', 'far'] as const) {
     nodes[where].users.clear()
     mock.timers.tick(15_000)
     test.equal(await nodes.next(), undefined)
-    await until(() => nodes.far.stopped === 1)
+    await untilHolds(() => nodes.far.stopped === 1)
   })
 }
 
@@ -233,7 +233,7 @@ t.test('a stream ends when the other node is lost', async (test) => {
   const { line, next, far } = await following(test)
   line.cut()
   test.equal(await next(), undefined)
-  await until(() => far.stopped === 1)
+  await untilHolds(() => far.stopped === 1)
 })
 
 t.test('a missing node is named, and nothing was carried out', async (test) => {
@@ -250,7 +250,7 @@ t.test('a node that is lost during the work may have completed it, and the refus
   let go = () => undefined as void
   far.wait = () => new Promise((resolve) => (go = resolve))
   const asked = fetch(`${url}/lb2/upload`, { method: 'POST', headers: JSON_BODY, body: BODY })
-  await until(() => far.lengths.length === 1)
+  await untilHolds(() => far.lengths.length === 1)
   line.cut()
   const answer = await asked
   test.match(
@@ -259,7 +259,7 @@ t.test('a node that is lost during the work may have completed it, and the refus
   )
   test.match(near.audited, [{ status: 503, code: 'NODE_UNREACHABLE' }])
   go()
-  await until(() => far.audited.length === 2)
+  await untilHolds(() => far.audited.length === 2)
   test.match(far.audited.at(-1), { status: 200 }, 'work that has begun completes, and is recorded there')
 })
 
@@ -269,9 +269,9 @@ t.test('an upload whose client leaves is not begun', async (test) => {
   const sent = httpRequest(`${url}/lb2/upload`, { method: 'POST', headers })
   sent.on('error', () => undefined)
   sent.write('{')
-  await until(() => far.asked.length === 1)
+  await untilHolds(() => far.asked.length === 1)
   sent.destroy()
-  await until(() => far.audited.length === 1 && near.audited.length === 1)
+  await untilHolds(() => far.audited.length === 1 && near.audited.length === 1)
   test.match(far.audited, [{ status: 400, code: 'MALFORMED_REQUEST' }])
   test.match(near.audited, [{ status: 503, forwardedTo: 'lb2' }])
   test.same(far.lengths, [])
@@ -292,11 +292,11 @@ t.test('a client that leaves while the other node is still being reached does no
   const sent = httpRequest(`${url}/lb2/upload`, { method: 'POST', headers: { ...JSON_BODY, 'content-length': '1000' } })
   sent.on('error', () => undefined)
   sent.write('{')
-  await until(() => near.asked.length === 1)
+  await untilHolds(() => near.asked.length === 1)
   sent.destroy()
   const other = await fetch(`${url}/lb1/hello/1`, { headers: ANN })
   test.equal(other.status, 200, 'and the daemon continues')
   reached.resolve()
-  await until(() => near.audited.length === 1)
+  await untilHolds(() => near.audited.length === 1)
   test.match(near.audited, [{ status: 503, code: 'NODE_UNREACHABLE' }])
 })

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { gatherLists } from '../../../src/http/gathering.ts'
 import { PeerError } from '../../../src/peers/peer-error.ts'
 import { Doings, pipelineOf, twoNodes, urlOf } from '../../fixtures/forwarding.ts'
-import { until } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const ANN = { headers: { authorization: 'Bearer ann' } }
 const at = (second: number) => ({ at: `2026-01-01T00:00:0${second}.000Z` })
@@ -121,19 +121,19 @@ t.test('events of all nodes have their node and no numbers; a lost node is repor
     ?.pipeThrough(new TextDecoderStream())
     .pipeTo(new WritableStream({ write: (piece) => void (text += piece) }))
     .catch(() => undefined)
-  await until(() => far.sinks.length === 1 && near.sinks.length === 1)
+  await untilHolds(() => far.sinks.length === 1 && near.sinks.length === 1)
   near.sinks[0]?.write('id: 7\nevent: node\ndata: {"at":"x"}\n\n')
   far.sinks[0]?.write('id: 3\nevent: job\nda')
   far.sinks[0]?.write('ta: {"at":"y"}\n\n')
-  await until(() => text.includes('"y"'))
+  await untilHolds(() => text.includes('"y"'))
   test.match(text, 'event: node\ndata: {"toldBy":"lb1","at":"x"}\n\n')
   test.match(text, 'event: job\ndata: {"toldBy":"lb2","at":"y"}\n\n')
   test.notMatch(text, 'id: ')
   line.cut()
-  await until(() => text.includes('event: missing'))
+  await untilHolds(() => text.includes('event: missing'))
   test.match(text, /event: missing\ndata: {"nodeId":"lb2","why":"[^"]+"}\n\n/)
   near.sinks[0]?.write('event: node\ndata: {"at":"z"}\n\n')
-  await until(() => text.includes('"z"'))
+  await untilHolds(() => text.includes('"z"'))
   leaving.abort()
-  await until(() => near.stopped === 1 && far.stopped === 1)
+  await untilHolds(() => near.stopped === 1 && far.stopped === 1)
 })

@@ -8,6 +8,7 @@ import type { Incoming } from '../../../src/http/incoming.ts'
 import { LONG_ANSWERS_EACH_MAX, LONG_ANSWERS_MAX } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
 import { slowClient } from '../../fixtures/slow-client.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const SLICE = 64 * 1_024
 const SLICES = 200
@@ -49,10 +50,6 @@ async function fixture(test: Test) {
     return socket
   }
   return { seen, url, open }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await wait(5)
 }
 
 /** Waits until the count stays the same for a while: all work has stopped. */
@@ -123,7 +120,7 @@ t.test('for a client that does not read, no more is made than sockets hold; othe
   test.ok((await (await fetch(url('/long'))).text()) === expected())
   test.equal(seen.made, made + SLICES, 'nothing was made for the waiting client')
   socket.resume()
-  await until(() => seen.open === 0)
+  await untilHolds(() => seen.open === 0)
   test.equal(seen.made, 2 * SLICES)
   socket.destroy()
 })
@@ -137,13 +134,13 @@ t.test('a client that leaves frees its place; one user cannot have all of them',
     sockets.push(socket)
   }
   for (let i = 0; i < LONG_ANSWERS_EACH_MAX; i++) await hold(0)
-  await until(() => seen.open === LONG_ANSWERS_EACH_MAX)
+  await untilHolds(() => seen.open === LONG_ANSWERS_EACH_MAX)
   const own = await fetch(url('/long?0'))
   test.equal(own.status, 429)
   test.match(await own.json(), { code: 'TOO_MANY_AT_ONCE', message: /of yours/ })
   test.equal((await (await fetch(url('/long?1'))).text()).length, expected().length, 'another user has places')
   for (let i = LONG_ANSWERS_EACH_MAX; i < LONG_ANSWERS_MAX; i++) await hold(Math.floor(i / LONG_ANSWERS_EACH_MAX))
-  await until(() => seen.open === LONG_ANSWERS_MAX)
+  await untilHolds(() => seen.open === LONG_ANSWERS_MAX)
   const refused = await fetch(url('/long?9'))
   test.equal(refused.status, 429)
   test.equal(refused.headers.get('retry-after'), '1')
@@ -169,7 +166,7 @@ t.test('short answers are sent between the slices', async (test) => {
   const { url, open, seen } = await fixture(test)
   const socket = await open('/long')
   socket.resume()
-  await until(() => seen.made > 0)
+  await untilHolds(() => seen.made > 0)
   test.equal(await (await fetch(url('/ping'))).text(), 'pong')
   test.ok(seen.made < SLICES, 'before the long one has ended')
   socket.destroy()
@@ -186,7 +183,7 @@ t.test('a large body is sent as fast as the client reads it', async (test) => {
   let bytes = 0
   slow.on('data', (chunk) => (bytes += chunk.length))
   slow.resume()
-  await until(() => bytes > LARGE * 40)
+  await untilHolds(() => bytes > LARGE * 40)
   const gone = await open('/large')
   gone.destroy()
   slow.destroy()

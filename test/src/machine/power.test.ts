@@ -11,7 +11,7 @@ import { machineMark } from '../../../src/base/process-mark.ts'
 import { frontend, refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
-import { until } from '../../system/api-client.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** test/system/power.test.ts has a machine that really goes down. */
 

@@ -10,7 +10,7 @@ import { applianceFixture, stillFacts } from '../../fixtures/appliance.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { LvmSimulator } from '../../simulators/lvm-simulator.ts'
 import { snapshotConformance } from '../../simulators/snapshot-conformance.ts'
-import { until } from '../../system/api-client.ts'
+import { until } from '../../fixtures/until.ts'
 
 async function fixture(test: Test, lvm = new LvmSimulator()) {
   // The simulator answers in the same turn.

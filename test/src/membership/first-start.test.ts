@@ -11,7 +11,8 @@ import type { EtcdClient } from '../../../src/etcd/client.ts'
 import type { Waiting } from '../../../src/membership/patience.ts'
 import { comeBack } from '../../../src/membership/returning.ts'
 import { asked } from '../../fixtures/cluster-sight.ts'
-import { EtcdCluster, type EtcdMember, unlessRefused, until } from '../../fixtures/etcd.ts'
+import { EtcdCluster, type EtcdMember, unlessRefused } from '../../fixtures/etcd.ts'
+import { until } from '../../fixtures/until.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 
@@ -90,10 +91,11 @@ t.test('a member that has lost its data gets another id, and its vote', { skip }
     await etcd.put('mark', mark)
     const has = async (client: EtcdClient) =>
       (await client.range({ key: 'mark' }, { isSerializable: true })).kvs[0]?.value.toString() === mark
-    return until('it has ended, or follows', async () => {
-      if (newcomer.hasEnded) return true
-      return (await unlessRefused(cluster.alone(newcomer, has))) === true ? false : undefined
+    const end = await until('it has ended, or follows', async () => {
+      if (newcomer.hasEnded) return 'ended'
+      return (await unlessRefused(cluster.alone(newcomer, has))) === true && 'follows'
     })
+    return end === 'ended'
   }
   // While its first answer is on the way, the leader still starts again with it.
   for (let tries = 0; !(await isInVain(`${tries}`)); tries++) {

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 import { createLog } from '../../../src/base/log.ts'
 import type { PeerAnswer, PeerRequest } from '../../../src/peers/answering.ts'
-import { CALLER, get, headOf, peerErrorOf, post, rawSession, TestCluster, textOf, until } from '../../fixtures/peers.ts'
+import { CALLER, get, headOf, peerErrorOf, post, rawSession, TestCluster, textOf } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const cluster = await TestCluster.make()
 
@@ -112,10 +113,10 @@ t.test('a lost caller: the signal fires, and a late answer is dropped with its s
   const client = cluster.client(test, server.port)
   const controller = new AbortController()
   const answer = peerErrorOf(client.forward(get('/a', { signal: controller.signal })))
-  await until(() => begun)
+  await untilHolds(() => begun)
   controller.abort()
   test.equal((await answer).kind, 'aborted')
-  await until(() => late.destroyed)
+  await untilHolds(() => late.destroyed)
   test.same(told, [])
 })
 
@@ -134,7 +135,7 @@ t.test('a caller that resets its stream without an error is lost as well', async
   const stream = rawSession(test, cluster.lb1.credentials, server.port).request(headOf())
   stream.on('error', () => undefined)
   stream.once('response', () => stream.close(0))
-  await until(() => body.destroyed && signals[0]?.aborted === true)
+  await untilHolds(() => body.destroyed && signals[0]?.aborted === true)
 })
 
 t.test('the signal does not fire for an answer that was given', async (test) => {
@@ -146,7 +147,7 @@ t.test('the signal does not fire for an answer that was given', async (test) => 
   const client = cluster.client(test, server.port)
   for (const path of ['/text', '/empty']) await textOf((await client.forward(get(path))).body)
   client.close()
-  await until(() => server.connections === 0)
+  await untilHolds(() => server.connections === 0)
   test.same(
     signals.map(({ aborted }) => aborted),
     [false, false],

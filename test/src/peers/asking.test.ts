@@ -1,5 +1,6 @@
 import t from 'tap'
-import { get, peerErrorOf, post, rawServer, TestCluster, textOf, until } from '../../fixtures/peers.ts'
+import { get, peerErrorOf, post, rawServer, TestCluster, textOf } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const cluster = await TestCluster.make()
 
@@ -19,13 +20,13 @@ t.test('a client that leaves resets the stream, before the answer and during it'
   const client = cluster.client(test, server.port)
   const [before, amid] = [new AbortController(), new AbortController()]
   const waiting = peerErrorOf(client.forward(get('/before', { signal: before.signal })))
-  await until(() => asked.length === 1)
+  await untilHolds(() => asked.length === 1)
   before.abort()
   test.equal((await waiting).kind, 'aborted')
   const answer = await client.forward(get('/amid', { signal: amid.signal }))
   amid.abort()
   test.equal((await peerErrorOf(textOf(answer.body))).kind, 'aborted')
-  await until(() => aborted.length === 2)
+  await untilHolds(() => aborted.length === 2)
   const gone = await peerErrorOf(client.forward(get('/never', { signal: AbortSignal.abort() })))
   test.equal(gone.kind, 'aborted')
   test.same(asked, ['/before', '/amid'])
@@ -75,7 +76,7 @@ t.test('an upload that is reset, or refused, midway', async (test) => {
     }
     const text = async () => await textOf((await client.forward(post(path, endless()))).body)
     test.equal((await peerErrorOf(text())).kind, kind, path)
-    await until(() => isEnded)
+    await untilHolds(() => isEnded)
   }
 })
 

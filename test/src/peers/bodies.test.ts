@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { defer } from '../../../src/base/deferred.ts'
-import { get, lineTo, peerErrorOf, post, rawServer, TestCluster, textOf, until } from '../../fixtures/peers.ts'
+import { get, lineTo, peerErrorOf, post, rawServer, TestCluster, textOf } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const cluster = await TestCluster.make()
 
@@ -83,8 +84,8 @@ t.test('an endless body: each piece arrives when it is made, until its reader ha
   }
   test.notOk(isAborted)
   body.destroy()
-  await until(() => said.destroyed)
-  await until(() => isAborted)
+  await untilHolds(() => said.destroyed)
+  await untilHolds(() => isAborted)
 })
 
 t.test('an upload that ends midway is no upload: neither its source nor its sender completes it', async (test) => {
@@ -116,8 +117,8 @@ t.test('an upload that ends midway is no upload: neither its source nor its send
   const endless = new Readable({ read: () => undefined })
   endless.push(PIECE)
   test.equal((await peerErrorOf(client.forward(post('/2', endless, { signal: controller.signal })))).kind, 'aborted')
-  await until(() => endless.destroyed)
-  await until(() => failed.length === 3)
+  await untilHolds(() => endless.destroyed)
+  await untilHolds(() => failed.length === 3)
   test.match(String(failed[0]), /is incomplete/)
 })
 
@@ -139,7 +140,7 @@ t.test('an answer during the upload: the rest is not sent', async (test) => {
     }
     const answer = await client.forward(post(path, endless()))
     test.equal(await textOf(answer.body), path === '/empty' ? '' : 'too large')
-    await until(() => isEnded)
+    await untilHolds(() => isEnded)
   }
 })
 

@@ -4,7 +4,8 @@ import { connect, type ConnectionOptions } from 'node:tls'
 import t, { type Test } from 'tap'
 import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { newAuthority } from '../../fixtures/cluster-authority.ts'
-import { NEVER_MS, TestCluster, testNode, until } from '../../fixtures/peers.ts'
+import { NEVER_MS, TestCluster, testNode } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { Entrance, type EntranceBounds, type EntranceParts } from '../../../src/peers/entrance.ts'
 import { JOIN_PROTOCOL, type PeerCredentials } from '../../../src/peers/peer-tls.ts'
@@ -56,11 +57,11 @@ t.test('a client with a certificate of the cluster is admitted', async (test) =>
   const { port, entered, entrance } = await open(test)
   const socket = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
   await once(socket, 'secureConnect')
-  await until(() => entered.length === 1)
+  await untilHolds(() => entered.length === 1)
   test.match(entered[0], /OU=lb1/)
   test.equal(entrance.open, 1)
   socket.destroy()
-  await until(() => entrance.open === 0)
+  await untilHolds(() => entrance.open === 0)
 })
 
 t.test('no other client gets a byte, and nothing of it stays', async (test) => {
@@ -89,7 +90,7 @@ t.test('no other client gets a byte, and nothing of it stays', async (test) => {
   plain.write('GET / HTTP/1.1\r\n\r\n')
   // A TLS alert, for a client without TLS.
   test.ok((await heardBy(plain)) <= 7)
-  await until(() => entrance.open === 0)
+  await untilHolds(() => entrance.open === 0)
   test.same(entered, [])
   test.match(told.join(''), /an unknown connection at the peer port/)
 })
@@ -98,7 +99,7 @@ t.test('a revoked certificate is invalid, from the next connection on', async (t
   const { authority, lb1, lb2 } = cluster
   const { port, entered, entrance } = await open(test)
   const first = connect({ ...shown(lb1.credentials), host: '127.0.0.1', port })
-  await until(() => entered.length === 1)
+  await untilHolds(() => entered.length === 1)
   const { serial } = readNodeCertificate(lb1.credentials.certificate)
   const crls = [await authority.revocationList([{ serial, at_ms: Date.now() }], 1)]
   entrance.present({ ...lb2.credentials, crls })
@@ -112,14 +113,14 @@ t.test('no TLS session is resumed: it would show no certificate', async (test) =
   const first = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
   let session: Buffer | undefined
   first.on('session', (ticket) => (session = ticket))
-  await until(() => entered.length === 1)
+  await untilHolds(() => entered.length === 1)
   const second = connect({
     ...shown(cluster.lb1.credentials),
     host: '127.0.0.1',
     port,
     session: session ?? first.getSession(),
   })
-  await until(() => entered.length === 2)
+  await untilHolds(() => entered.length === 2)
   test.notOk(second.isSessionReused())
   first.destroy()
   second.destroy()
@@ -128,13 +129,13 @@ t.test('no TLS session is resumed: it would show no certificate', async (test) =
 t.test('one address has a limited number of connections', async (test) => {
   const { port, entrance } = await open(test, { eachAddress_max: 3 })
   const held = Array.from({ length: 3 }, () => connectTcp({ host: '127.0.0.1', port }))
-  await until(() => entrance.open === 3)
+  await untilHolds(() => entrance.open === 3)
   test.equal(await heardBy(connectTcp({ host: '127.0.0.1', port })), 0)
   test.equal(entrance.open, 3)
   held[0]?.destroy()
-  await until(() => entrance.open === 2)
+  await untilHolds(() => entrance.open === 2)
   held.push(connectTcp({ host: '127.0.0.1', port }))
-  await until(() => entrance.open === 3)
+  await untilHolds(() => entrance.open === 3)
   for (const socket of held) socket.destroy()
 })
 
@@ -142,9 +143,9 @@ t.test('a new client pushes out one that has not authenticated, and a node is ad
   const { port, entrance, entered } = await open(test, { arriving_max: 2 })
   const silent = Array.from({ length: 20 }, () => connectTcp({ host: '127.0.0.1', port }))
   for (const socket of silent) socket.on('error', () => undefined).resume()
-  await until(() => entrance.open === 2 && silent.filter(({ closed }) => closed).length === 18)
+  await untilHolds(() => entrance.open === 2 && silent.filter(({ closed }) => closed).length === 18)
   const node = connect({ ...shown(cluster.lb1.credentials), host: '127.0.0.1', port })
-  await until(() => entered.length === 1)
+  await untilHolds(() => entered.length === 1)
   test.equal(entrance.open, 2, 'the node, and one that has not authenticated')
   for (const socket of [...silent, node]) socket.destroy()
 })
@@ -152,7 +153,7 @@ t.test('a new client pushes out one that has not authenticated, and a node is ad
 t.test('a silent client is cut off', async (test) => {
   const { port, entrance } = await open(test, { handshake_ms: 20 })
   test.equal(await heardBy(connectTcp({ host: '127.0.0.1', port })), 0)
-  await until(() => entrance.open === 0)
+  await untilHolds(() => entrance.open === 0)
 })
 
 t.test('a joining node is admitted without a certificate, where that is wanted, and to nothing else', async (test) => {
@@ -171,9 +172,9 @@ t.test('a joining node is admitted without a certificate, where that is wanted, 
     ALPNProtocols: [JOIN_PROTOCOL],
     port: wanted.port,
   })
-  await until(() => joining.length === 1)
+  await untilHolds(() => joining.length === 1)
   const socket = connect({ ...wish, port: wanted.port })
-  await until(() => joining.length === 2)
+  await untilHolds(() => joining.length === 2)
   test.equal(wanted.entrance.open, 2, 'neither is unauthenticated any more')
   test.equal(socket.alpnProtocol, JOIN_PROTOCOL)
   const issuer = socket.getPeerX509Certificate()?.issuerCertificate

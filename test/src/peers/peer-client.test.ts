@@ -1,6 +1,7 @@
 import t from 'tap'
 import { defer } from '../../../src/base/deferred.ts'
-import { CALLER, get, peerErrorOf, post, TestCluster, textOf, until } from '../../fixtures/peers.ts'
+import { CALLER, get, peerErrorOf, post, TestCluster, textOf } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const cluster = await TestCluster.make()
 
@@ -18,7 +19,7 @@ t.test('1,000 requests at once, in one session', async (test) => {
     const { body } = await client.forward(post(`/${index}`, `body ${index}`))
     return await textOf(body)
   })
-  await until(() => waiting === 1_000)
+  await untilHolds(() => waiting === 1_000)
   test.equal(server.connections, 1)
   gate.resolve()
   for (const [index, text] of (await Promise.all(answers)).entries()) {
@@ -37,11 +38,11 @@ t.test('beyond the limit of a session, requests are refused, and places become f
   })
   const client = cluster.client(test, server.port)
   const held = Array.from({ length: 1_024 }, () => client.forward(get('/a')))
-  await until(() => waiting === 1_024)
+  await untilHolds(() => waiting === 1_024)
   test.equal((await peerErrorOf(client.forward(get('/b')))).kind, 'busy')
   gate.resolve()
   for (const { body } of await Promise.all(held)) body.resume()
-  await until(() => waiting === 1_024)
+  await untilHolds(() => waiting === 1_024)
   for (let count = 0; count < 10; count++) await client.forward(get('/c')).then(({ body }) => body.resume())
   test.equal(server.connections, 1)
 })
@@ -63,7 +64,7 @@ t.test('clients that leave by the thousand do not end the session of the others'
   for (let round = 1; round <= 10; round++) {
     const controllers = Array.from({ length: 300 }, () => new AbortController())
     const all = controllers.map(({ signal }) => peerErrorOf(client.forward(get('/leaves', { signal }))))
-    await until(() => asked.length === 1 + round * 300)
+    await untilHolds(() => asked.length === 1 + round * 300)
     for (const controller of controllers) controller.abort()
     for (const { kind } of await Promise.all(all)) if (kind !== 'aborted') test.fail(kind)
   }
@@ -103,7 +104,7 @@ t.test('closing ends waits and running requests', async (test) => {
   const server = await cluster.serve(test, () => new Promise(() => undefined))
   const client = cluster.client(test, server.port)
   const asked = peerErrorOf(client.forward(get('/a')))
-  await until(() => server.connections === 1)
+  await untilHolds(() => server.connections === 1)
   const connecting = cluster.client(test, server.port)
   const waits = peerErrorOf(connecting.forward(get('/b')))
   client.close()
@@ -111,7 +112,7 @@ t.test('closing ends waits and running requests', async (test) => {
   test.equal((await asked).kind, 'closed')
   test.equal((await waits).kind, 'closed')
   test.equal((await peerErrorOf(client.forward(get('/c')))).kind, 'closed')
-  await until(() => server.connections === 0)
+  await untilHolds(() => server.connections === 0)
 })
 
 t.test('another certificate is used from the next session on', async (test) => {

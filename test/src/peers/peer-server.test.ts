@@ -11,8 +11,8 @@ import {
   TestCluster,
   testNode,
   textOf,
-  until,
 } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 t.test('a certificate of the cluster is not enough: the node has to be a member', async (test) => {
   const cluster = await TestCluster.make()
@@ -28,7 +28,7 @@ t.test('a certificate of the cluster is not enough: the node has to be a member'
   cluster.members.set(stranger.pin, 'lb4')
   const other = cluster.client(test, server.port, { self: 'lb3', credentials: stranger.credentials })
   test.equal((await peerErrorOf(other.forward(get('/a')))).kind, 'unreachable')
-  await until(() => server.connections === 0)
+  await untilHolds(() => server.connections === 0)
   test.same(asked, [])
   cluster.members.set(stranger.pin, 'lb3')
   const third = cluster.client(test, server.port, { self: 'lb3', credentials: stranger.credentials })
@@ -74,10 +74,10 @@ for (const how of ['told', 'asked', 'looked at'] as const) {
     if (how === 'told') server.recheck()
     if (how === 'asked') test.equal((await peerErrorOf(client.forward(get('/b')))).kind, 'lost')
     test.equal((await peerErrorOf(textOf(answer.body))).kind, 'lost')
-    await until(() => server.connections === 0)
+    await untilHolds(() => server.connections === 0)
     test.equal((await peerErrorOf(client.forward(get('/c')))).kind, 'unreachable')
     test.same(asked, ['/events'])
-    await until(() => isAborted)
+    await untilHolds(() => isAborted)
   })
 }
 
@@ -98,7 +98,7 @@ t.test('a silent session ends, one with pings does not', async (test) => {
   })
   const silent = rawSession(test, cluster.lb1.credentials, server.port)
   await new Promise((resolve) => silent.once('close', resolve))
-  await until(() => server.connections === 0)
+  await untilHolds(() => server.connections === 0)
   let looks = 0
   const memberOf = (pin: string) => {
     looks += 1
@@ -110,7 +110,7 @@ t.test('a silent session ends, one with pings does not', async (test) => {
   })
   const client = cluster.client(test, patient.port, { patience: { ping_ms: 5 } })
   await client.forward(get('/a'))
-  await until(() => looks > 120)
+  await untilHolds(() => looks > 120)
   test.equal(patient.connections, 1)
   test.ok(client.livenessOf('lb2').isReachable)
 })

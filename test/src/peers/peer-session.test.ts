@@ -5,17 +5,8 @@ import t, { type Test } from 'tap'
 import type { Patience, Peer } from '../../../src/peers/peer-session.ts'
 import { newAuthority } from '../../fixtures/cluster-authority.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import {
-  get,
-  lineTo,
-  peerErrorOf,
-  portOf,
-  rawServer,
-  TestCluster,
-  testNode,
-  textOf,
-  until,
-} from '../../fixtures/peers.ts'
+import { get, lineTo, peerErrorOf, portOf, rawServer, TestCluster, testNode, textOf } from '../../fixtures/peers.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const cluster = await TestCluster.make()
 
@@ -148,7 +139,7 @@ t.test('pings keep a quiet session, and show when it was heard last', async (tes
   await textOf((await client.forward(get('/a'))).body)
   for (let count = 0; count < 3; count++) {
     clock.advance(60_000)
-    await until(() => client.livenessOf('lb2').heard_ms === clock.now_ms())
+    await untilHolds(() => client.livenessOf('lb2').heard_ms === clock.now_ms())
   }
   test.match(client.livenessOf('lb2'), { isReachable: true, why: undefined })
   test.equal(server.connections, 1)
@@ -168,13 +159,13 @@ t.test('in a pause no request waits; while there are requests, it retries itself
   const patience: Partial<Patience> = { pause_min_ms: 1, pause_max_ms: 8, wanted_ms: 1_000 }
   const client = cluster.client(test, refusing.port, { clock, patience })
   await peerErrorOf(client.forward(get('/a')))
-  await until(() => refusing.tries >= 8)
+  await untilHolds(() => refusing.tries >= 8)
   // There are no more requests; another node has some, so time passes.
   clock.advance(2_000)
   const before = refusing.tries
   const other = cluster.client(test, beside.port, { clock, patience })
   await peerErrorOf(other.forward(get('/a')))
-  await until(() => beside.tries >= 20)
+  await untilHolds(() => beside.tries >= 20)
   test.ok(refusing.tries <= before + 1)
 })
 
@@ -183,13 +174,13 @@ t.test('with keep, a node that comes back is connected without a request', async
   const { port } = first
   const client = cluster.client(test, port, { patience: { pause_min_ms: 1, pause_max_ms: 5, wanted_ms: 0 } })
   client.keep(['lb2'])
-  await until(() => client.livenessOf('lb2').isReachable)
+  await untilHolds(() => client.livenessOf('lb2').isReachable)
   await first.close()
-  await until(() => !client.livenessOf('lb2').isReachable)
+  await untilHolds(() => !client.livenessOf('lb2').isReachable)
   const second = await cluster.serve(test, ok, { address: { host: '127.0.0.1', port } })
-  await until(() => second.connections === 1 && client.livenessOf('lb2').isReachable)
+  await untilHolds(() => second.connections === 1 && client.livenessOf('lb2').isReachable)
   client.keep([])
-  await until(() => second.connections === 0)
+  await untilHolds(() => second.connections === 0)
 })
 
 t.test("a session follows the log's record of the node", async (test) => {
@@ -202,11 +193,11 @@ t.test("a session follows the log's record of the node", async (test) => {
   await client.forward(get('/a'))
   peer = { ...cluster.peer(second.port), name: 'Renamed' }
   client.recheck()
-  await until(() => first.connections === 0)
+  await untilHolds(() => first.connections === 0)
   test.equal(await textOf((await client.forward(get('/a'))).body), 'second')
   peer = undefined
   client.recheck()
-  await until(() => second.connections === 0)
+  await untilHolds(() => second.connections === 0)
   test.match(await peerErrorOf(client.forward(get('/a'))), { kind: 'refused', message: /no other node with this id/ })
 })
 
@@ -216,5 +207,5 @@ t.test('without a notice, the next ping reveals that a node was removed', async 
   const client = cluster.client(test, 0, { peerOf: () => peer, patience: { ping_ms: 5 } })
   await client.forward(get('/a'))
   peer = undefined
-  await until(() => server.connections === 0)
+  await untilHolds(() => server.connections === 0)
 })

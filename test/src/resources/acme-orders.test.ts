@@ -2,7 +2,7 @@ import t from 'tap'
 import type { AcmeStep, AcmeStepped } from '../../../src/model/acme.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import type { Caller } from '../../fixtures/appliance.ts'
-import { until } from '../../fixtures/daemon.ts'
+import { until } from '../../fixtures/until.ts'
 import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)

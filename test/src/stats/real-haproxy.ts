@@ -6,7 +6,7 @@ import { createServer, get, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../../fixtures/daemon.ts'
+import { until } from '../../fixtures/until.ts'
 
 export interface HaproxyFixture {
   readonly directory: string

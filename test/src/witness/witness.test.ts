@@ -9,7 +9,7 @@ import { keepAuthorities, newAuthorities, pairOf } from '../../../src/membership
 import { WitnessFiles } from '../../../src/witness/witness-files.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { type EtcdOfWitness, newWitness, twoNodes } from '../../fixtures/witnessed.ts'
-import { until } from '../../fixtures/daemon.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** A witness and a node, which communicate over real connections; etcd is simulated. */
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { hang } from '../../fixtures/hang.ts'
-import { until } from '../../fixtures/etcd.ts'
+import { until } from '../../fixtures/until.ts'
 import type { Operation } from './checker.ts'
 import type { NodeCommand, NodeLine, NodeSettings, NodeShown } from './lines.ts'
 
@@ -88,8 +88,9 @@ export class NodeProcess {
     const child = this.#child
     this.#tell('end')
     this.#child = undefined
-    await until(`${this.id} ends: ${this.log}`, () =>
-      child === undefined || child.exitCode !== null || child.signalCode !== null ? true : undefined,
+    await until(
+      `${this.id} ends: ${this.log}`,
+      () => child === undefined || child.exitCode !== null || child.signalCode !== null,
     )
     await this.#ended
   }
@@ -123,7 +124,7 @@ export class NodeProcess {
   async #until(what: string, isTrue: () => boolean): Promise<void> {
     await until(`${this.id} ${what}: ${this.log}`, () => {
       if (this.crashes.length > 0) throw new Error(this.crashes.join('\n'))
-      return isTrue() ? true : undefined
+      return isTrue()
     })
   }
 

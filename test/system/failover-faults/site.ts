@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { until } from '../api-client.ts'
+import { until } from '../../fixtures/until.ts'
 import { namespace, type Namespace } from '../network-namespace.ts'
 import { done, form, join, type Machine, startMachine, whole } from '../site-machines.ts'
 import { FLOATING } from './lines.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../../../fixtures/daemon.ts'
+import { until } from '../../../fixtures/until.ts'
 import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
 import { httpServer } from '../../../fixtures/traffic.ts'
 

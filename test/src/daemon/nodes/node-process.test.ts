@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { NodeProcess } from '../../../../src/daemon/nodes/node-process.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
-import { until } from '../../../fixtures/daemon.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const RUNS = `setInterval(() => undefined, 1_000); process.on('SIGTERM', () => process.exit(0)); process.send({ state: 'listens', email: 'a@b', password: 'secret' }); process.send({ state: 'runs', demoUrl: 'http://x/' });`
 

@@ -5,7 +5,7 @@ import type { KeptNodes } from '../../../../src/daemon/nodes/kept-nodes.ts'
 import { TrialCluster } from '../../../../src/daemon/nodes/trial-cluster.ts'
 import { ADMIN } from '../../../fixtures/appliance.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
-import { until } from '../../../fixtures/daemon.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const RUNS = `setInterval(() => undefined, 1_000); process.on('SIGTERM', () => process.exit(0)); process.send({ state: 'listens' }); process.send({ state: 'runs' })`
 

@@ -12,7 +12,7 @@ import type { PendingPackage } from '../../../../src/model/software.ts'
 import { applianceFixture, recordingMachine, stillFacts } from '../../../fixtures/appliance.ts'
 import { refuses } from '../../../fixtures/config.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
-import { until } from '../../../system/api-client.ts'
+import { until } from '../../../fixtures/until.ts'
 
 /** test/system/updates.test.ts has a real apt. */
 

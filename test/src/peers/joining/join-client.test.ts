@@ -10,7 +10,8 @@ import { encodeMessage } from '../../../../src/peers/joining/messages.ts'
 import type { PeerCredentials } from '../../../../src/peers/peer-tls.ts'
 import { CLUSTER_ID, newAuthority } from '../../../fixtures/cluster-authority.ts'
 import { clientOf, JoinableCluster, newJoiner, portOf } from '../../../fixtures/joining.ts'
-import { lineTo, NEVER_MS, testNode, until } from '../../../fixtures/peers.ts'
+import { lineTo, NEVER_MS, testNode } from '../../../fixtures/peers.ts'
+import { untilHolds } from '../../../fixtures/until.ts'
 import { freePort } from '../../../fixtures/traffic.ts'
 
 const HOUR_MS = 3_600_000
@@ -63,7 +64,7 @@ t.test('a node looks, joins, and learns which member admitted it', async (test) 
   test.same(await client.join(), { ...by, welcome: { letIn: 'lb3' } })
   test.same(await client.join(), { ...by, welcome: { letIn: 'lb3' } }, 'asked again')
   test.equal(member.admitted.length, 2)
-  await until(() => member.server.connections === 0)
+  await untilHolds(() => member.server.connections === 0)
 })
 
 t.test('an answer may have megabytes', async (test) => {
@@ -285,7 +286,7 @@ t.test('a connection that is cut before the token is used leaves it for any node
   await asked.promise
   line.cut()
   test.equal((await joining).code, 'LOST')
-  await until(() => member.server.connections === 0)
+  await untilHolds(() => member.server.connections === 0)
   goOn.resolve()
   member.tokens.kept = kept
   test.notOk((await kept(token.id))?.usedBy)
@@ -318,7 +319,7 @@ for (const when of ['while it is let in', 'while it is answered'] as const) {
     const other = await newJoiner('lb4')
     test.equal((await refusalOf(clientOf(other, token).join())).code, 'TOKEN_USED')
     test.equal((await clientOf(joiner, token).join()).welcome, 'in')
-    await until(() => member.server.connections === 0)
+    await untilHolds(() => member.server.connections === 0)
   })
 }
 

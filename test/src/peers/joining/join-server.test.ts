@@ -21,7 +21,8 @@ import {
   newJoiner,
   stranger,
 } from '../../../fixtures/joining.ts'
-import { get, rawSession, until } from '../../../fixtures/peers.ts'
+import { get, rawSession } from '../../../fixtures/peers.ts'
+import { untilHolds } from '../../../fixtures/until.ts'
 
 const joiner = await newJoiner()
 
@@ -140,7 +141,7 @@ t.test('no refusal and no line of the log reveals a secret', async (test) => {
   await probed(test)
   const answers = [await ask(test, member, { joiner, token, proof: secret })]
   answers.push(await ask(test, member, { joiner, token }), await ask(test, member, { joiner, token, intent: 'join' }))
-  await until(() => lines.length >= 3)
+  await untilHolds(() => lines.length >= 3)
   const said = JSON.stringify([answers, lines])
   const kept = await member.tokens.kept(token.id)
   for (const hidden of [secret, kept?.memberKey ?? '', kept?.joinerKeyHash ?? '']) {
@@ -235,7 +236,7 @@ t.test('anything but a message ends the connection silently', async (test) => {
     socket.write(bytesOf(socket))
     test.equal(await ended(socket), 0, `case ${at}`)
   }
-  await until(() => member.server.connections === 0)
+  await untilHolds(() => member.server.connections === 0)
 })
 
 t.test('a client that sends its bytes slowly, or none, is cut off', async (test) => {
@@ -247,7 +248,7 @@ t.test('a client that sends its bytes slowly, or none, is cut off', async (test)
   test.same(await Promise.all([ended(silent), ended(slow)]), [0, 0])
   clearInterval(drip)
   test.ok(sent < bytes.length)
-  await until(() => member.server.connections === 0)
+  await untilHolds(() => member.server.connections === 0)
 })
 
 t.test('strangers are limited in number, and the last one is heard', async (test) => {
@@ -256,7 +257,7 @@ t.test('strangers are limited in number, and the last one is heard', async (test
   const silent: TLSSocket[] = []
   for (let count = 0; count < 5; count += 1) silent.push(await stranger(test, member.server.port))
   await Promise.all(silent.slice(0, 3).map(ended))
-  await until(() => member.server.connections === 2)
+  await untilHolds(() => member.server.connections === 2)
   test.match(await ask(test, member, { joiner, token }), { welcome: { reachable: false } })
 })
 
@@ -276,7 +277,7 @@ t.test('a proven node takes no place of strangers, and has few of its own', asyn
   const joining: Promise<unknown>[] = []
   for (let count = 1; count <= 2; count += 1) {
     joining.push(ask(test, member, { joiner, token: member.newToken(), intent: 'join' }))
-    await until(() => entered === count)
+    await untilHolds(() => entered === count)
   }
   const token = member.newToken()
   test.match(await ask(test, member, { joiner, token }), { refusal: { code: 'BUSY', message: /try again/ } })
@@ -285,7 +286,7 @@ t.test('a proven node takes no place of strangers, and has few of its own', asyn
   await ended(silent)
   goOn()
   test.match(await Promise.all(joining), [{ welcome: 'in' }, { welcome: 'in' }])
-  await until(() => member.server.connections === 1)
+  await untilHolds(() => member.server.connections === 1)
   test.match(await ask(test, member, { joiner, token }), { welcome: { reachable: true } })
 })
 
@@ -300,8 +301,8 @@ t.test('an answer that is not read is given up', async (test) => {
   const socket = await stranger(test, member.server.port)
   socket.pause()
   socket.write(encodeMessage(askingOf(socket, { joiner, token, intent: 'join' })))
-  await until(() => member.server.connections === 1)
-  await until(() => member.server.connections === 0)
+  await untilHolds(() => member.server.connections === 1)
+  await untilHolds(() => member.server.connections === 0)
   test.match(await ask(test, member, { joiner, token }), { welcome: { reachable: true } }, 'its place is free')
 })
 
@@ -317,8 +318,8 @@ t.test('a hundred strangers at once delay no member', async (test) => {
     return socket.on('error', () => undefined).resume()
   })
   for (let count = 0; count < 50; count += 1) test.equal((await client.forward(get('/a'))).status, 204)
-  await until(() => strangers.filter(({ closed }) => closed).length === 96)
-  await until(() => server.connections === 5)
+  await untilHolds(() => strangers.filter(({ closed }) => closed).length === 96)
+  await untilHolds(() => server.connections === 5)
   test.equal((await client.forward(get('/a'))).status, 204)
   test.ok(client.livenessOf('lb2').isReachable)
   test.match(await ask(test, member, { joiner, token: member.newToken() }), { welcome: { reachable: false } })
