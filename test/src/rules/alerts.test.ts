@@ -128,8 +128,6 @@ t.test('names are compared whole, regardless of case, and * matches anything', (
   ] as const
   for (const [pattern, name] of fitting) test.ok(nameTest(pattern)(name), `${pattern} ${name}`)
   for (const [pattern, name] of others) test.notOk(nameTest(pattern)(name), `${pattern} ${name}`)
-  const began_ms = performance.now()
-  test.notOk(nameTest('*a'.repeat(60))(`${'a'.repeat(120)}b`))
-  test.ok(performance.now() - began_ms < 1_000, 'no pattern is slow')
+  test.notOk(nameTest('*a'.repeat(60))(`${'a'.repeat(120)}b`), 'with backtracking, this would take years')
   test.end()
 })
