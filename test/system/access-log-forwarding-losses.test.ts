@@ -3,7 +3,7 @@ import type { LogsPage } from '../../workers/logs/messages.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { noRsyslog, rsyslog, type SyslogMessage } from '../fixtures/rsyslog.ts'
 import { get, load, reader, readerApart, send, site } from './access-log-fixture.ts'
-import { untilHolds } from '../fixtures/until.ts'
+import { until, untilHolds } from '../fixtures/until.ts'
 
 /** kill -9 of the syslog server and of the forwarder: nothing is sent twice, and missing messages are counted. */
 
@@ -92,7 +92,7 @@ t.test(
     const address = { host: '127.0.0.1', port: server.port, tls: undefined }
     const first = await readerApart(test, haproxy, address)
     for (let at = 0; at < 30; at++) await send(port, get(`/${at}`))
-    while ((await first.page()).rows.length !== 30);
+    await until('30 rows', first.page, ({ rows }) => rows.length === 30)
     await first.kill()
     await server.start()
     const { page, stop } = reader(test, haproxy, undefined, address)

@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { NO_LOSSES } from '../fixtures/log-rows.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 import { get, load, reader, readerApart, send, site } from './access-log-fixture.ts'
-import { untilHolds } from '../fixtures/until.ts'
+import { until, untilHolds } from '../fixtures/until.ts'
 
 /** Reloads, kill -9, a full disk and a missing reader: every lost line of a real HAProxy is counted. */
 
@@ -67,7 +66,7 @@ t.test('an old worker is read until its last request has ended, and then ends', 
   )
   const oldWorkers = async () => /# old workers\n([^#]*)/.exec(await haproxy.ask('show proc'))?.[1]?.trim()
   // The list is left out when it is empty.
-  while (((await oldWorkers()) ?? '') !== '') await sleep(50)
+  await until('the end of old workers', oldWorkers, (pids = '') => pids === '')
 })
 
 t.test('kill -9 of the reader at any moment neither loses a line nor stores one twice', async (test) => {
