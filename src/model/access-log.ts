@@ -26,7 +26,7 @@ export const LogSetting = closed(
         Type.String({
           pattern: '^[A-Za-z0-9_-]{1,64}$',
           description:
-            'Name of a request header; its value is cut off after 1,024 bytes, and masked if it is a secret.',
+            'Name of a request header; its value is cut off after 1,024 bytes, and masked if it is a secret. A line holds about 11 KiB of path and headers; the last headers are cut off or missing if they exceed it.',
         }),
         {
           maxItems: HEADERS_MAX,

@@ -73,7 +73,7 @@ for (const format of ['structured', 'combined'] as const) {
     const names = Array.from({ length: 14 }, (_, at) => `X-${at}`)
     const headers = ['User-Agent', 'Referer', ...names]
     const { haproxy, port } = await site(test, { enabled: true, format, target: 'both', headers })
-    const { rows } = reader(test, haproxy, undefined, plain(server.port))
+    const { rows, page } = reader(test, haproxy, undefined, plain(server.port))
     for (const [at, value] of HOSTILE.entries())
       await send(port, get(`/${at}`, `User-Agent: ${value}\r\nReferer: ${value}\r\n`))
     // Each of these bytes takes six in JSON; the whole is far more than rsyslog accepts.
@@ -81,6 +81,7 @@ for (const format of ['structured', 'combined'] as const) {
     await send(port, get(`/${'~'.repeat(4_000)}`, `${long}User-Agent: <13>1 - evil evil - - -\r\n`))
     await send(port, get('/last'))
     const kept = await rows(HOSTILE.length + 2)
+    test.strictSame((await page()).losses, NO_LOSSES)
     const messages = await server.received(kept.length)
     test.equal(messages.length, kept.length)
     for (const [at, { text, procid, msgid }] of messages.entries()) {

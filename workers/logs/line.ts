@@ -59,7 +59,7 @@ export function rowOf(words: readonly string[]): LogRow | undefined {
     bytesIn: number(19),
     state: word(20),
     method: word(21, BAD_REQUEST),
-    version: word(22, BAD_REQUEST),
+    version: VERSION.test(word(22)) ? word(22) : '',
     host: textOf(word(23)),
     path: maskParameters(textOf(word(24))),
     request_ms: number(8),
@@ -73,6 +73,8 @@ export function rowOf(words: readonly string[]): LogRow | undefined {
 }
 
 const BAD_REQUEST = '<BADREQ>'
+/** Invalid requests have none. */
+const VERSION = /^HTTP\/\d/
 
 const textOf = (word: string): string => (word === '-' ? '' : Buffer.from(word, 'base64').toString())
 

@@ -8,9 +8,11 @@ export const COMBINED_HEADERS = ['Referer', 'User-Agent'] as const
 /** Ring in which lines wait for the daemon, which reads them over the command socket: record 129. */
 export const LOG_RING = 'fulcrum-logs'
 const RING_BYTES = 16 * 1024 * 1024
-/** The longest line has a path and sixteen headers in base64, which is a third longer than they are. */
-const LINE_BYTES_MAX = 65_535
-/** The base64 of a path must fit into a buffer of HAProxy, which has 16 KiB. */
+/**
+ * HAProxy cuts off the end of a longer line, which is the last headers. `show events` would skip a line that does not
+ * fit into a buffer (`tune.bufsize`, 16 KiB) with its line feed.
+ */
+const LINE_BYTES_MAX = 16_383
 const PATH_BYTES_MAX = 4_096
 const HOST_BYTES_MAX = 256
 const HEADER_BYTES_MAX = 1_024
@@ -51,7 +53,7 @@ export function logStatements({ mode, logs }: L7Frontend): readonly string[] {
   const keep = (name: string, fetch: string, bytes_max: number) =>
     `http-request set-var(${VARIABLE}_${name}) ${fetch},bytes(0,${bytes_max}),base64`
   const words = [
-    `${markOf(logs)} %pid %lc %f %Ts %ms %Th %Ti %TR %Tw %Tc %Tr %Ta %b %s %ci %cp %ST %B %U %tsc %HM %HV`,
+    `${markOf(logs)} %pid %lc %f %Ts %ms %Th %Ti %TR %Tw %Tc %Tr %Ta %b %s %ci %cp %ST %B %U %tsc %HM HTTP/%[var(${VARIABLE}_version)]`,
     `%[var(${VARIABLE}_host)] %[var(${VARIABLE}_path)]`,
     ...headers.map((name, at) => `${name}=%[var(${VARIABLE}_h${at})]`),
   ]
@@ -59,6 +61,8 @@ export function logStatements({ mode, logs }: L7Frontend): readonly string[] {
     `log ring@${LOG_RING} len ${LINE_BYTES_MAX} format raw local0`,
     'option dontlognull',
     ...(sample > 1 ? [`http-request set-log-level silent if { rand(${sample}) gt 0 }`] : []),
+    // %HV reads the first 1,023 bytes of a request line, and takes a longer one for HTTP/0.9.
+    `http-request set-var(${VARIABLE}_version) req.ver`,
     keep('host', 'req.hdr(host)', HOST_BYTES_MAX),
     keep('path', 'pathq', PATH_BYTES_MAX),
     ...headers.map((name, at) => keep(`h${at}`, `req.fhdr(${name})`, HEADER_BYTES_MAX)),

@@ -29,6 +29,17 @@ t.test('unset and unread values are empty', async (test) => {
   test.match(rowOf(line.split(' ')), { ...nothing, at_ms: 1_800_000_000_250, status: 400, connect_ms: -1 })
 })
 
+t.test('an invalid request has no version, whichever version of the daemon configured its line', (test) => {
+  const words = logLine(1, '/').split(' ')
+  for (const [word, version] of [
+    ['HTTP/2.0', 'HTTP/2.0'],
+    ['HTTP/-', ''],
+    ['<BADREQ>', ''],
+  ] as const)
+    test.equal(rowOf(words.with(22, word))?.version, version, word)
+  test.end()
+})
+
 t.test('other lines are not ours, and a truncated one is unreadable', async (test) => {
   for (const line of ['', '3 events dropped', 'Proxy shop stopped', 'fulcrum1 x 1 shop', 'fulcrum1 1'])
     test.equal(numberOf(line.split(' ')), undefined, line)
