@@ -11,6 +11,7 @@ import { alertRule, chat } from '../../fixtures/alerts.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
+import { until } from '../../fixtures/until.ts'
 
 const TROUBLE: ClusterTrouble = { object: { type: 'node', id: 'n2', name: 'lb-2' }, text: 'node lb-2 is not reached' }
 const RULE = alertRule({ type: 'cluster' }, { for: 0, clearFor: 0 })
@@ -65,10 +66,7 @@ function fixture(test: Test, more: Partial<AlertsParts> = {}, store: LmdbConfigS
   }
   const alerts = new Alerts(parts)
   const said = () => sent.flatMap(({ messages }) => messages.map(({ phase, count }) => `${phase} ${count}`))
-  const settled = async (count: number) => {
-    while (said().length < count) await new Promise(setImmediate)
-    return said()
-  }
+  const settled = (count: number) => until('its messages', said, ({ length }) => length >= count)
   return { alerts, clock, state, sent, said, settled, store }
 }
 

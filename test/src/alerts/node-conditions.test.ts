@@ -9,6 +9,7 @@ import type { AlertRule } from '../../../src/model/alerts.ts'
 import { alertRule } from '../../fixtures/alerts.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const DAY_MS = 86_400_000
 
@@ -65,7 +66,7 @@ t.test('the disk is unknown until it was read', async (test) => {
   // The folder may be in unused memory, with 0 percent in use.
   const [full, never] = [alertRule({ type: 'disk', value: -1 }), alertRule({ type: 'disk', value: 100 })]
   test.equal(look(full), 'unknown')
-  while (look(full) === 'unknown') await new Promise(setImmediate)
+  await untilHolds(() => look(full) !== 'unknown')
   test.match(look(full), [/is \d+ percent full/])
   test.same(look(never), [])
   const gone = fixture(test, { stateFolder: '/no/such/folder' })

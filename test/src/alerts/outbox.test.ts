@@ -6,6 +6,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import type { AlertMessage, Sent } from '../../../src/model/alerts.ts'
 import { alertMessage } from '../../fixtures/alert-targets.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 type Send = (targetId: string, messages: readonly AlertMessage[]) => Promise<Sent | undefined>
 
@@ -38,9 +39,6 @@ const TAKEN = async (_: string, messages: readonly AlertMessage[]): Promise<Sent
   failure: undefined,
 })
 const REFUSED: Sent = { taken: 0, failure: { stage: 'send', reason: 'no' } }
-const until = async (isSo: () => boolean) => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 t.test('messages are sent in order, and their results are stored', async (test) => {
   const sent: string[] = []
@@ -49,7 +47,7 @@ t.test('messages are sent in order, and their results are stored', async (test) 
     return TAKEN(targetId, messages)
   })
   const ids = await add(50)
-  await until(() => outbox.queue('a')?.delivered === 50)
+  await untilHolds(() => outbox.queue('a')?.delivered === 50)
   test.same(sent, ids)
   test.match(outbox.message(ids[0] ?? ''), { targets: { a: { outcome: 'delivered' } } })
   test.equal(rows.size, 50)
@@ -60,7 +58,7 @@ t.test('a target that hangs delays no other one', async (test) => {
     targetId === 'slow' ? new Promise<Sent>(() => undefined) : TAKEN(targetId, messages),
   )
   await add(3, ['slow', 'fast'])
-  await until(() => outbox.queue('fast')?.delivered === 3)
+  await untilHolds(() => outbox.queue('fast')?.delivered === 3)
   test.equal(outbox.queue('slow')?.waiting.length, 3)
   await outbox.close(Promise.resolve())
 })
@@ -73,9 +71,9 @@ t.test('a message that was not accepted is retried, before all later ones', asyn
     return TAKEN(targetId, messages)
   })
   const ids = await add(3)
-  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  await untilHolds(() => outbox.queue('a')?.nextTry_ms !== undefined)
   test.match(outbox.queue('a'), { failures: 1, lastError: 'busy', delivered: 1 })
-  await until(() => outbox.queue('a')?.delivered === 3)
+  await untilHolds(() => outbox.queue('a')?.delivered === 3)
   test.same(tried, [ids, ids.slice(1)])
   test.match(outbox.queue('a'), { failures: 0, lastError: null })
 })
@@ -86,7 +84,7 @@ t.test('a target that names a time is asked then', async (test) => {
     failure: { stage: 'send', reason: '429', retryAfter_s: 120 },
   }))
   await add(1)
-  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  await untilHolds(() => outbox.queue('a')?.nextTry_ms !== undefined)
   test.equal(outbox.queue('a')?.nextTry_ms, clock.now_ms() + 120_000)
   await outbox.close(Promise.resolve())
 })
@@ -97,7 +95,7 @@ t.test('a refused message is given up and counted, and others continue', async (
     ++times === 1 ? { taken: 0, failure: { stage: 'send', reason: '400', isFinal: true } } : TAKEN(targetId, messages),
   )
   const [first = ''] = await add(3)
-  await until(() => outbox.queue('a')?.delivered === 2)
+  await untilHolds(() => outbox.queue('a')?.delivered === 2)
   test.equal(outbox.queue('a')?.dropped, 1)
   test.match(outbox.message(first), { targets: { a: { outcome: 'dropped', reason: '400' } } })
   test.match(fixture(TAKEN, rows).outbox.queue('a'), { dropped: 1 }, 'also after a restart')
@@ -113,7 +111,7 @@ t.test('waiting messages are sent by the next start', async (test) => {
     return TAKEN(targetId, messages)
   }, rows)
   next.outbox.wake()
-  await until(() => next.outbox.queue('a')?.delivered === 5)
+  await untilHolds(() => next.outbox.queue('a')?.delivered === 5)
   test.same(sent, ids, 'under the same ids')
 })
 
@@ -123,14 +121,14 @@ t.test('waiting messages are limited in number and age, and none is lost silentl
     answer.failure === undefined ? TAKEN(targetId, messages) : answer,
   )
   await add(1_500)
-  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  await untilHolds(() => outbox.queue('a')?.nextTry_ms !== undefined)
   test.match(outbox.queue('a'), { dropped: 500 })
   test.equal(outbox.queue('a')?.waiting.length, 1_000)
   clock.advance(86_400_001)
   await add(1)
   answer = { taken: 0, failure: undefined }
   outbox.wake()
-  await until(() => outbox.queue('a')?.delivered === 1)
+  await untilHolds(() => outbox.queue('a')?.delivered === 1)
   test.equal(outbox.queue('a')?.dropped, 1_500)
 })
 
@@ -143,11 +141,11 @@ t.test('a clock that is set ahead ages nothing', async (test) => {
     { ...clock, now_ms: () => clock.now_ms() + ahead_ms },
   )
   await add(3)
-  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  await untilHolds(() => outbox.queue('a')?.nextTry_ms !== undefined)
   ahead_ms = 5 * 365 * 86_400_000
   isRefused = false
   outbox.wake()
-  await until(() => outbox.queue('a')?.waiting.length === 0)
+  await untilHolds(() => outbox.queue('a')?.waiting.length === 0)
   test.match(outbox.queue('a'), { delivered: 3, dropped: 0 })
 })
 
@@ -168,15 +166,15 @@ t.test('a message that a target accepts while the daemon ends is not sent again'
 t.test('no message waits for a target that is off or deleted', async (test) => {
   const { outbox, add } = fixture(async () => undefined)
   await add(2)
-  await until(() => outbox.queue('a')?.dropped === 2)
+  await untilHolds(() => outbox.queue('a')?.dropped === 2)
   test.same(outbox.queue('a')?.waiting, [])
 })
 
 t.test('of a deleted target nothing is kept, unless messages are still on their way', async (test) => {
   const { outbox, add, rows } = fixture(async (id) => (id === 'gone' ? undefined : REFUSED))
   await add(1, ['gone', 'owing', 'there'])
-  await until(() => outbox.queue('gone')?.dropped === 1 && outbox.queue('owing')?.nextTry_ms !== undefined)
-  await until(() => outbox.queue('gone')?.isBusy === false)
+  await untilHolds(() => outbox.queue('gone')?.dropped === 1 && outbox.queue('owing')?.nextTry_ms !== undefined)
+  await untilHolds(() => outbox.queue('gone')?.isBusy === false)
   test.ok(rows.has('dgone'))
   test.same(
     outbox.forget((id) => id === 'there'),
@@ -206,10 +204,10 @@ t.test('a message whose result cannot be stored is sent again', async (test) => 
   const { made } = outbox.rowsFor([{ message: alertMessage(), targets: ['a'] }])
   isFull = true
   outbox.added(made)
-  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  await untilHolds(() => outbox.queue('a')?.nextTry_ms !== undefined)
   test.match(outbox.queue('a'), { lastError: /disk full/, delivered: 0 })
   isFull = false
-  await until(() => outbox.queue('a')?.delivered === 1)
+  await untilHolds(() => outbox.queue('a')?.delivered === 1)
   test.equal(times, 2)
   test.equal(rows.size, 0)
 })
@@ -217,8 +215,8 @@ t.test('a message whose result cannot be stored is sent again', async (test) => 
 t.test('of finished messages, a limited number is kept', async (test) => {
   const { outbox, add, rows } = fixture(TAKEN)
   await add(1_000)
-  await until(() => outbox.queue('a')?.delivered === 1_000)
+  await untilHolds(() => outbox.queue('a')?.delivered === 1_000)
   await add(200)
-  await until(() => outbox.queue('a')?.delivered === 1_200)
+  await untilHolds(() => outbox.queue('a')?.delivered === 1_200)
   test.ok(rows.size <= 1_000, String(rows.size))
 })

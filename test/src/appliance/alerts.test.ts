@@ -3,6 +3,7 @@ import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { webhookReceiver } from '../../fixtures/alert-targets.ts'
 import { ADMIN, caller, startIn } from '../../fixtures/appliance.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** Rules of a whole daemon on a machine that only records; the test waits only for the receiver of the webhook. */
 
@@ -42,14 +43,13 @@ t.test(
     test.same(new Set(bodies.map(({ rule }) => rule.name)), new Set(['end', 'disk']))
     // oxlint-disable-next-line typescript/no-explicit-any -- an answer is looked into
     const alerts = async (): Promise<any[]> => (await call('GET', '/alerts')).json.data
-    let shown = await alerts()
-    while (
-      shown.length < 3 ||
-      shown.some(({ deliveries, state }) => state === 'firing' && deliveries[0]?.outcome !== 'delivered')
-    ) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      shown = await alerts()
-    }
+    const shown = await until(
+      'three alerts, and no delivery under way',
+      alerts,
+      (all) =>
+        all.length >= 3 &&
+        all.every(({ deliveries, state }) => state !== 'firing' || deliveries[0]?.outcome === 'delivered'),
+    )
     test.match(
       shown.find(({ kind }) => kind === 'applyWaiting'),
       { state: 'silenced', objectName: 'pending changes', deliveries: [] },

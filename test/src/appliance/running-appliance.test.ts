@@ -3,6 +3,7 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
 import { applianceFixture, caller } from '../../fixtures/appliance.ts'
+import { until } from '../../fixtures/until.ts'
 import { checkState } from '../../../src/daemon/check.ts'
 import { defer } from '../../../src/base/deferred.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
@@ -52,11 +53,10 @@ t.test('an unconfirmed apply is reverted by the daemon itself', async (test) => 
   test.match(applied.json.data.confirmBy, /^\d{4}-/)
   const pending = async () => (await call('GET', '/services/pending')).json.data
   test.match(await pending(), { revision: 2, count: 0 })
-  while ((await pending()).revision === 2) await new Promise((resolve) => setTimeout(resolve, 100))
-  test.match(await pending(), { revision: 3, count: 1, changes: [{ op: 'create', by: 'admin@localhost' }] })
+  const reverted = await until('the next revision', pending, ({ revision }) => revision !== 2)
+  test.match(reverted, { revision: 3, count: 1, changes: [{ op: 'create', by: 'admin@localhost' }] })
   const audited = async () => (await call('GET', '/audit?endpoint=services.revertApply')).json.data
-  while ((await audited()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
-  test.match(await audited(), [
+  test.match(await until('its entry', audited, ({ length }) => length > 0), [
     {
       by: 'fulcrum',
       requestId: '',

@@ -7,6 +7,7 @@ import { CODE, decodePacket, TYPE, valuesOf } from '../../../src/radius/packet.t
 import { refuses } from '../../fixtures/config.ts'
 import { answerTo, type Handler, radiusConfig, radiusServer, silentHost } from '../../simulators/radius-server.ts'
 import { viewOf } from '../../fixtures/view.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const loginAt = (...configs: readonly RadiusConfig[]) =>
   radiusLogin({ running: viewOf({ radiusConfigs: configs }), log: silentLog })
@@ -76,9 +77,7 @@ t.test(
     })
     const login = loginAt(radiusConfig([host], { timeout: 60 }))
     const authenticate = (name: string, place: string) => login.authenticate(name, 'arctangent', place)
-    const asked = async (count: number) => {
-      while (waiting.length < count) await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+    const asked = (count: number) => untilHolds(() => waiting.length >= count)
     const flood = Array.from({ length: LOGINS_MAX + WAITING_EACH_MAX }, () => authenticate('nemo', 'one place'))
     const error = await refuses(test, 'RATE_LIMITED', authenticate('nemo', 'one place'))
     test.match(error.details.headers, { 'Retry-After': /^\d+$/ })

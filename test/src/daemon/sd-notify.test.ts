@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { createNotifier } from '../../../src/daemon/sd-notify.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const run = promisify(execFile)
 const notifyExec = fileURLToPath(new URL('../../../systemd/notify-exec', import.meta.url))
@@ -71,15 +72,10 @@ t.test('pings at half the interval while healthy, and stops when not', async (t)
   const { sent, write } = recorder()
   const notifier = createNotifier({ NOTIFY_SOCKET: 'fd:3', WATCHDOG_USEC: '20000' }, write)
   t.teardown(() => notifier.close())
-  const checked = (count: number) =>
-    new Promise<void>((resolve) => {
-      const target = checks + count
-      const poll = setInterval(() => {
-        if (checks < target) return
-        clearInterval(poll)
-        resolve()
-      }, 1)
-    })
+  const checked = (count: number) => {
+    const target = checks + count
+    return untilHolds(() => checks >= target)
+  }
   const started = performance.now()
   notifier.startWatchdog(() => {
     checks += 1

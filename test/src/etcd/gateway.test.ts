@@ -8,6 +8,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 import { errorOf } from '../../fixtures/etcd-error.ts'
 import { type Call, Gateway, streamed } from '../../../src/etcd/gateway.ts'
 import { TestCa } from '../../fixtures/etcd-certificates.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 import { CREDENTIALS, etcdGateway, says, silent } from '../../simulators/etcd-gateway.ts'
 
 /** A wait for events that must not occur, and a short one. */
@@ -73,7 +74,7 @@ t.test('silence after the request was sent: the outcome of a write is unknown', 
   if (asked.length > 1) test.match(error, { kind: 'unknown-outcome', message: /whether the write was executed/ })
   else test.equal(error.kind, 'unreachable')
   // After a timeout nothing is left open.
-  while (sockets.size > 0) await new Promise(setImmediate)
+  await untilHolds(() => sockets.size === 0)
 })
 
 t.test('silence in the middle of the answer', async (test) => {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { errorOf } from '../../fixtures/etcd-error.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 import { EtcdClient } from '../../../src/etcd/client.ts'
 import type { Gateways } from '../../../src/etcd/gateways.ts'
 import { openWatch, type Watch, type WatchReport } from '../../../src/etcd/watch.ts'
@@ -158,7 +159,7 @@ t.test('it is closed at once, while the next event is awaited', async (test) => 
   await new Promise(setImmediate)
   watch.close()
   test.same(await all, { reports: [], end: 'closed' })
-  while (sockets.size > 0) await new Promise(setImmediate)
+  await untilHolds(() => sockets.size === 0)
 })
 
 t.test('it is closed when the caller stops reading', async (test) => {
@@ -167,7 +168,7 @@ t.test('it is closed when the caller stops reading', async (test) => {
     test.equal(report.revision, 5)
     break
   }
-  while (sockets.size > 0) await new Promise(setImmediate)
+  await untilHolds(() => sockets.size === 0)
 })
 
 t.test('a caller that stops reading makes etcd wait', async (test) => {
@@ -188,7 +189,7 @@ t.test('a caller that stops reading makes etcd wait', async (test) => {
     break
   }
   // A hundred times as much would not be held back for ever.
-  while (given?.closed === false) await new Promise(setImmediate)
+  await untilHolds(() => given?.closed !== false)
   test.ok(written < 10_000, `${written}`)
 })
 

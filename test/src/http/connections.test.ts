@@ -4,6 +4,7 @@ import { App } from 'uWebSockets.js'
 import t from 'tap'
 import { connectionBounds, Connections } from '../../../src/http/connections.ts'
 import { freePlace, openSocket, stopListening } from '../../../src/http/listening.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 /** As where the kernel cannot be asked: counts stay. */
 const UNKNOWN = () => Promise.reject(new Error('no'))
@@ -95,7 +96,7 @@ t.test('one connection too many is closed before anything of it is read', async 
   test.equal(served, 4)
   test.equal(connections.open, 4)
   for (const client of clients) client.destroy()
-  while (connections.open > 0) await turn()
+  await untilHolds(() => connections.open === 0)
   const [again, outcome] = await open(1)
   test.equal(outcome, 'answered')
   again.destroy()

@@ -1,8 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { validity } from '../../../src/base/validity.ts'
 import { counting, ok, threadInFront } from '../../fixtures/in-front.ts'
 import { assertServes } from '../../fixtures/serving.ts'
+import { until } from '../../fixtures/until.ts'
 
 const listenInFront = await threadInFront(t)
 
@@ -13,7 +13,7 @@ t.test('an answer shared by all is served from memory, until figures or rights c
   const asBefore = async () => (await get()) === (await get())
   for (const change of [() => validity.endAnswers(), () => validity.endRights()]) {
     // On a busy machine now and then nothing is kept for long enough.
-    for (let tries = 0; !(await asBefore()) && tries < 100; tries++) await wait(10)
+    await until('an answer from memory', asBefore)
     const before = seen.length
     change()
     test.equal(await get({ 'x-transaction-id': 'one' }), before + 1)

@@ -8,7 +8,7 @@ import type { Incoming } from '../../../src/http/incoming.ts'
 import { LONG_ANSWERS_EACH_MAX, LONG_ANSWERS_MAX } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
 import { slowClient } from '../../fixtures/slow-client.ts'
-import { untilHolds } from '../../fixtures/until.ts'
+import { until, untilHolds } from '../../fixtures/until.ts'
 
 const SLICE = 64 * 1_024
 const SLICES = 200
@@ -53,13 +53,12 @@ async function fixture(test: Test) {
 }
 
 /** Waits until the count stays the same for a while: all work has stopped. */
-async function settled(count: () => number): Promise<number> {
-  for (let before = -1; ;) {
-    if (before === count() && before > 0) return before
-    before = count()
-    await wait(100)
-  }
-}
+const settled = (count: () => number): Promise<number> =>
+  until(
+    'a count that rests',
+    () => wait(100, count()),
+    (before) => before > 0 && before === count(),
+  )
 
 function expected(): string {
   const parts = Array.from({ length: SLICES }, (_, i) => (i % 10 === 0 ? '' : String.fromCharCode(97 + (i % 26))))
@@ -147,13 +146,12 @@ t.test('a client that leaves frees its place; one user cannot have all of them',
   test.match(await refused.json(), { status: 'error', code: 'TOO_MANY_AT_ONCE', message: /for all users/ })
   test.equal(await (await fetch(url('/ping'))).text(), 'pong', 'short ones are answered')
   for (const socket of sockets) socket.destroy()
-  let answer = await fetch(url('/long?9'))
-  while (answer.status === 429) {
-    await answer.arrayBuffer()
-    await wait(10)
-    answer = await fetch(url('/long?9'))
+  const asked = async () => {
+    const answer = await fetch(url('/long?9'))
+    const text = await answer.text()
+    return answer.status !== 429 && text
   }
-  test.ok((await answer.text()) === expected())
+  test.ok((await until('a place', asked)) === expected())
 })
 
 t.test('an answer that cannot be completed is cut short: no client takes it for the whole', async (test) => {

@@ -12,6 +12,7 @@ import { listen, requestIds } from '../../../src/http/server.ts'
 import { sharedMemory } from '../../../src/exposition/shared-memory.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
 const text = (body: string | Uint8Array, more: Partial<Answer> = {}): Answer => ({
@@ -130,7 +131,7 @@ t.test('bytes that can be held are held for a slow reader, and no longer', async
   const socket = await open()
   socket.pause()
   socket.write(GET('/held'))
-  while (seen.held === 0) await wait(1)
+  await untilHolds(() => seen.held > 0)
   // It would be overwritten without the hold.
   const other = await open()
   other.write(GET('/held'))
@@ -139,7 +140,7 @@ t.test('bytes that can be held are held for a slow reader, and no longer', async
   const all = await received(socket, (part) => part.length - part.indexOf('\r\n\r\n') - 4 >= 16 * MIB)
   test.ok(all.subarray(all.indexOf('\r\n\r\n') + 4).every((byte, _at, [first]) => byte === first))
   other.destroy()
-  while (seen.held > 0) await wait(1)
+  await untilHolds(() => seen.held === 0)
 })
 
 t.test('bytes that the next answer overwrites reach a slow reader unchanged', async (test) => {

@@ -2,12 +2,9 @@ import t, { type Test } from 'tap'
 import { Streams, whileAllowed } from '../../../src/http/streams.ts'
 import { Unsent } from '../../../src/http/unsent.ts'
 import { slowClient } from '../../fixtures/slow-client.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 import { listen } from '../../../src/http/server.ts'
 import type { StreamSink } from '../../../src/context/rendered.ts'
-
-const until = async (isSo: () => boolean) => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 /** A server that answers every request with one stream. */
 async function fixture(test: Test) {
@@ -35,7 +32,7 @@ t.test('written data arrives; the stream is stopped when the client leaves, or e
   sinks[0]?.write('data: 1\n\n')
   test.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), 'data: 1\n\n')
   abort.abort()
-  await until(() => stopped() === 1)
+  await untilHolds(() => stopped() === 1)
   sinks[0]?.write('after the end\n')
   const second = await fetch(url)
   sinks[1]?.write('x')
@@ -63,7 +60,7 @@ t.test('one piece may exceed the limit of waiting bytes; a client that has not r
   const reader = answer.body?.getReader()
   let bytes = 0
   while (bytes < 'begin\n'.length + piece.length) bytes += (await reader?.read())?.value?.length ?? Number.NaN
-  await until(() => sinks[0]?.isBehind === false)
+  await untilHolds(() => sinks[0]?.isBehind === false)
   test.equal(stopped(), 0)
 })
 
@@ -108,10 +105,10 @@ t.test('a stream ends with the right that opened it', async (test) => {
     { every_ms: 5 },
   )
   const stop = stream({ write: (text) => void written.push(String(text)), end: () => void written.push('END') })
-  await until(() => written.length > 1)
+  await untilHolds(() => written.length > 1)
   test.match(written, [': \n\n'], 'a comment keeps it open')
   isAllowed = false
-  await until(() => written.includes('END'))
+  await untilHolds(() => written.includes('END'))
   stop()
   test.equal(stopped, 1)
 })

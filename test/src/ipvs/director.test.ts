@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Director, keepalivedRuns } from '../../../src/ipvs/director.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 t.test('keepalived runs while the process of its file does, under its name', async (test) => {
   const folder = temporaryFolder(test, 'director')
@@ -20,7 +21,7 @@ t.test('keepalived runs while the process of its file does, under its name', asy
   writeFileSync(file, `${child.pid}\n`)
   test.equal(keepalivedRuns(file), true)
   child.kill('SIGSTOP')
-  while (!readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T ')) await new Promise(setImmediate)
+  await untilHolds(() => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T '))
   test.equal(keepalivedRuns(file), false, 'a stopped one checks no server')
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')

@@ -8,6 +8,7 @@ import type { JobNews } from '../../../src/jobs/jobs.ts'
 import { ENGINE_DEFAULTS, openStore, realServer } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { discardIn, stageIn } from '../../fixtures/entries.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const ORIGIN = { actor: 'a@b', endpoint: 'test', at: '2026-01-01T00:00:00.000Z' }
 const DONE = { ok: true, done: 0, recorded: 0, warnings: [] } as const
@@ -111,7 +112,7 @@ t.test('nor one who loses the right while it waits for an apply', async (test) =
   const author = { userId: 'u', email: 'a@b', sessionId: 's' }
   refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
   const end = test.rejects(start({ halt: true, author }), { code: 'PERMISSION_DENIED' })
-  while (refusals.length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  await untilHolds(() => refusals.length === 0)
   gone.add('u')
   await end
   test.equal(state(), 'drained')

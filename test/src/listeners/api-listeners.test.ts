@@ -17,6 +17,7 @@ import { certificateRecord } from '../../fixtures/certificate.ts'
 import { frontend } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { viewOf } from '../../fixtures/view.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const LOOPBACK = '127.0.0.1'
 
@@ -103,7 +104,7 @@ t.test('a new port answers before the old one closes; requests in flight are ans
   test.equal(await get(LOOPBACK, port, agent), 200)
   state.isSlow = true
   const inFlight = get(LOOPBACK, port, agent)
-  while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await untilHolds(() => held.length > 0)
   state.isSlow = false
   const next = await freePort()
   const change = await listeners.enact(state.running, viewOf(stored(next)))
@@ -123,7 +124,7 @@ t.test('a request between the two is told to retry, and stays connected', async 
   test.teardown(() => agent.destroy())
   state.isSlow = true
   const inFlight = get(LOOPBACK, port, agent)
-  while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await untilHolds(() => held.length > 0)
   let hasRested = false
   const rested = listeners.rest().then(() => (hasRested = true))
   test.equal(await get(LOOPBACK, port, agent), 503)

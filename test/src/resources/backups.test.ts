@@ -6,6 +6,7 @@ import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.t
 import { type ComputePool, InlinePool } from '../../../src/threads/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
 import { signed } from '../../fixtures/backup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const borrow = sharedAppliance(t)
 
@@ -50,11 +51,8 @@ async function restored(test: Test, call: Caller, body: object, headers: Readonl
   test.equal(answer.status, 202, answer.text)
   test.equal(answer.headers['Location'], `/api/v1/jobs/${answer.json.job}`)
   test.notOk('data' in answer.json, 'a message only')
-  for (;;) {
-    const { data } = (await call('GET', `/jobs/${answer.json.job}`)).json
-    if (data.state !== 'running') return data
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  const job = async () => (await call('GET', `/jobs/${answer.json.job}`)).json.data
+  return until('the end of the job', job, ({ state }) => state !== 'running')
 }
 
 t.test('a backup is one JSON file of running, stored nowhere on the way', async (test) => {

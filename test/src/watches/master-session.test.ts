@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { MasterSession } from '../../../src/watches/master-session.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 /** A listener that behaves like a master, also at its end. */
 async function master(path: string) {
@@ -74,7 +75,7 @@ t.test('one that reloads, and accepts sessions again at once, was never away', a
   await session.start()
   for (let round = 0; round < 3; round++) {
     one.hangUp()
-    while (one.sockets.size === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await untilHolds(() => one.sockets.size > 0)
   }
   test.same(changes, [true])
   session.close()

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ACCESS } from '../../../../src/cli/commands/alone.ts'
 import { ACCESS_SECTIONS } from '../../../../src/model/access-sections.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const fixture = cliFixture(t)
 
@@ -103,7 +103,6 @@ t.test("a refused drain leaves no job that would continue with another user's ap
   test.match(await run('server drain web1 --wait 5m --halt'), { exit: 1, err: /APPLY_IN_PROGRESS/ })
   const [{ id }] = (await call('GET', '/jobs')).json.data
   const stateOf = async () => (await call('GET', `/jobs/${id}`)).json.data.state
-  while ((await stateOf()) === 'running') await sleep(20)
-  test.equal(await stateOf(), 'cancelled')
+  test.equal(await until('the end of the job', stateOf, (state) => state !== 'running'), 'cancelled')
   await call('PUT', '/services/apply/confirm')
 })

@@ -8,6 +8,7 @@ import type { DetachedPlan, DetachedStep } from '../../../../workers/detached/pl
 import { createHost } from '../../../../workers/host/create-host.ts'
 import { refusalOf } from '../../../fixtures/config.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
+import { untilHolds } from '../../../fixtures/until.ts'
 
 const step = (script: string, more: object = {}): DetachedStep => ({
   kind: 'program',
@@ -65,7 +66,7 @@ t.test('a daemon that ends reports nothing more; the next one resumes it', async
   let isSettled = false
   const settle = () => (isSettled = true)
   void first.run(job, plan).then(settle, settle)
-  while (!lines().includes('begun')) await new Promise((resolve) => setTimeout(resolve, 20))
+  await untilHolds(() => lines().includes('begun'))
   first.close()
   const second = open().run(job, plan)
   writeFileSync(gate, 'go\n')
