@@ -3,7 +3,6 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { X509Certificate } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { AcmeStep, AcmeStepped } from '../../../src/model/acme.ts'
 import { thumbprintOf } from '../../../src/rules/acme.ts'
@@ -11,6 +10,7 @@ import { stepOf } from '../../../workers/acme/step.ts'
 import { acmeAccount } from '../../fixtures/acme.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { freePort } from '../../fixtures/traffic.ts'
+import { until } from '../../fixtures/until.ts'
 import { pebbleFixture, type PebbleOptions } from '../../system/pebble.ts'
 
 type Tap = Parameters<typeof pebbleFixture>[0]
@@ -35,13 +35,12 @@ async function fixture(test: Tap, more: Partial<PebbleOptions> = {}, account: Pa
     if (stepped.is !== 'ordered') throw new Error(JSON.stringify(stepped))
     return stepped
   }
-  const decided = async (progress: AcmeStep['progress']): Promise<AcmeStepped> => {
-    for (;;) {
-      const stepped = await step(progress)
-      if (stepped.is !== 'waiting') return stepped
-      await sleep(100)
-    }
-  }
+  const decided = (progress: AcmeStep['progress']): Promise<AcmeStepped> =>
+    until(
+      'a decision',
+      () => step(progress),
+      ({ is }) => is !== 'waiting',
+    )
   return { ...ca, own, step, site, ordered, decided }
 }
 

@@ -3,15 +3,14 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { until, untilHolds } from '../../fixtures/until.ts'
 import { AT_ONCE, Questions } from '../../../workers/archive/questions.ts'
 import { createSource } from '../../../workers/archive/source.ts'
 import { listenForSilence, PATIENCE_MS } from './socket-fixture.ts'
 
 t.test('a silent process is not asked again until its side has ended the connection', async (t) => {
   const { path, open, taken, hangUp } = await listenForSilence(t)
-  const asked = async (times: number) => {
-    while (taken() < times) await new Promise(setImmediate)
-  }
+  const asked = (times: number) => untilHolds(() => taken() >= times)
   const questions = new Questions({ path })
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
@@ -22,7 +21,7 @@ t.test('a silent process is not asked again until its side has ended the connect
   t.notOk(questions.hasPlace)
   await asked(AT_ONCE)
   await hangUp()
-  while (!questions.hasPlace) await new Promise(setImmediate)
+  await untilHolds(() => questions.hasPlace)
   await t.rejects(questions.poll(['show stat'], 20), { code: 'TIMEOUT' })
   await asked(AT_ONCE + 1)
   t.equal(open.size, 1, 'asked again')
@@ -42,11 +41,11 @@ t.test('over TCP the connection is closed: the other side may be gone', async (t
   const { port, taken } = await listenForSilence(t)
   const questions = new Questions({ host: '127.0.0.1', port })
   await t.rejects(questions.poll(['show stat'], 50), { code: 'TIMEOUT' })
-  while (taken() < 2) {
-    // Its end is reported in a turn of its own.
-    await new Promise(setImmediate)
+  // Its end is reported in a turn of its own.
+  await until('another question', async () => {
     await questions.poll(['show stat'], 50).catch(() => undefined)
-  }
+    return taken() > 1
+  })
   t.pass('asked again')
 })
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { until } from '../../fixtures/until.ts'
 import { SilentSessions } from '../../../workers/archive/silent-sessions.ts'
 import { createSource } from '../../../workers/archive/source.ts'
 import { listen, listenFull, PATIENCE_MS, showProc, STATS } from './socket-fixture.ts'
@@ -152,6 +153,6 @@ t.test('a poll whose time passed while its thread stood still still accepts a pr
   t.teardown(() => server.close())
   const source = createSource({ kind: 'master-socket', path })
   // Also where this machine itself stalls, which one poll may not survive.
-  while (!(await source(0)).ok) await new Promise(setImmediate)
+  await until('an answer', async () => (await source(0)).ok)
   t.pass('received')
 })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { Witness } from '../../../workers/archive/witness.ts'
 import { listenForSessions, PATIENCE_MS, STATS } from './socket-fixture.ts'
+import { until } from '../../fixtures/until.ts'
 
 const text = (answer: Uint8Array | undefined) => (answer === undefined ? undefined : Buffer.from(answer).toString())
 const INFO = 'Name: HAProxy\nPid: 20\n'
@@ -61,9 +62,7 @@ t.test('a late answer is dropped, and the session stays open', async (t) => {
   if (witness === undefined) throw new Error('it did not open')
   t.equal(await witness.ask('show stat', 30), undefined)
   for (const answer of late) answer()
-  let next: string | undefined
-  while (next === undefined) next = text(await witness.ask('show info', PATIENCE_MS))
-  t.equal(next, `${INFO}\n`)
+  t.equal(await until('the next answer', async () => text(await witness.ask('show info', PATIENCE_MS))), `${INFO}\n`)
   witness.close()
 })
 

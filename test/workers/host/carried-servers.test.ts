@@ -4,13 +4,10 @@ import { NO_STATE } from '../../../src/drivers/haproxy/carried-state.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 import { viewOf } from '../../fixtures/view.ts'
+import { until } from '../../fixtures/until.ts'
 import { CarriedServers } from '../../../workers/host/carried-servers.ts'
 import { SystemdUnit } from '../../../workers/host/systemd-unit.ts'
 import { haproxyFixture } from './haproxy-fixture.ts'
-
-const until = async (condition: () => Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
 
 t.test('a reload of a unit keeps servers down, and leaves no old states', async (test) => {
   const { apply, ask, paths } = haproxyFixture(test)
@@ -22,14 +19,14 @@ t.test('a reload of a unit keeps servers down, and leaves no old states', async 
   test.match(await apply(undefined, view), { ok: true })
   await ask('@1 set server b/r1 health down')
   const isDown = async () => / r1 127\.0\.0\.1 0 0 /.test(await ask('@1 show servers state'))
-  await until(isDown)
+  await until('a server that is down', isDown)
   const running = 'LoadState=loaded\nActiveState=active'
   const run = async () => ({ exitCode: 0, output: running })
   const unit = new SystemdUnit('haproxy.service', paths.masterSocket, run, new CarriedServers(paths))
   const pid = async () => /^Pid: (\d+)$/m.exec(await ask('@1 show info'))?.[1]
   const before = await pid()
   test.match(await unit.perform('reload', 10_000), { exitCode: 0 })
-  await until(async () => (await pid()) !== before)
+  await until('another process', async () => (await pid()) !== before)
   test.ok(await isDown())
   test.equal(readFileSync(paths.stateFile, 'utf8'), NO_STATE)
 })

@@ -8,6 +8,7 @@ import { checkPlan, executePlan } from '../../../workers/executor.ts'
 import { viewOf } from '../../src/drivers/haproxy/records.ts'
 import { conforms } from './conformance.ts'
 import { haproxyFixture } from './haproxy-fixture.ts'
+import { until } from '../../fixtures/until.ts'
 
 t.test('the real machine conforms', async (t) => {
   const { host, driver } = haproxyFixture(t)
@@ -86,7 +87,7 @@ t.test('a deadline ends a program and its children', async (t) => {
     const state = existsSync(`/proc/${child}/stat`) ? /\) (\w)/.exec(readStat(child))?.[1] : undefined
     return state === undefined || state === 'Z'
   }
-  while (!isGone()) await new Promise(setImmediate)
+  await until('the end of the child', isGone)
   t.pass('the child is gone')
 })
 

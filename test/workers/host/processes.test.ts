@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import t from 'tap'
 import { areGone, commandLine, findProcesses, isEnding } from '../../../workers/host/processes.ts'
+import { until, untilHolds } from '../../fixtures/until.ts'
 
 const SLEEP = 'exec sleep 600'
 
@@ -13,11 +14,8 @@ t.test('processes are found by their words, with their parents', async (t) => {
   t.teardown(() => process.kill(-(child.pid ?? 0), 'SIGKILL'))
   await once(child, 'spawn')
   const found = () => findProcesses((words) => words.includes(word))
-  while (!found().some(({ pid }) => pid === child.pid)) await new Promise(setImmediate)
-  t.match(
-    found().find(({ pid }) => pid === child.pid),
-    { parent: process.pid },
-  )
+  const one = await until('the program', () => found().find(({ pid }) => pid === child.pid))
+  t.match(one, { parent: process.pid })
   t.ok(commandLine(child.pid ?? 0).includes(word))
   t.same(
     findProcesses((words) => words.includes(randomUUID())),
@@ -42,7 +40,7 @@ t.test('a process with another root is not ours: there the path is another file'
     const [program, ...words] = commandLine(other.pid ?? 0)
     return program === 'sh' && words.includes('sleep 600; :') && words.includes(word)
   }
-  while (!isIn() && other.exitCode === null) await new Promise(setImmediate)
+  await until('the program', () => isIn() || other.exitCode !== null)
   t.not(readlinkSync(`/proc/${other.pid}/root`), '/')
   t.same(
     findProcesses((found) => found.includes(word)),
@@ -63,7 +61,7 @@ t.test('a process has ended when its files are closed, whether or not its parent
   t.teardown(() => parent.kill('SIGKILL'))
   const [text] = await once(parent.stdout, 'data')
   const pid = Number(text)
-  while (!commandLine(pid).includes('sleep')) await new Promise(setImmediate)
+  await untilHolds(() => commandLine(pid).includes('sleep'))
   const found = () => (commandLine(pid).includes('sleep') ? [pid] : [])
   t.notOk(isEnding(pid), 'it runs')
   t.notOk(await areGone([pid], found, 30))
@@ -83,7 +81,7 @@ t.test('a process without words holds its files until its last thread has ended'
   const child = spawn('python3', ['-c', THREADS], { stdio: 'ignore' })
   t.teardown(() => child.kill('SIGKILL'))
   const pid = child.pid ?? 0
-  while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')) await new Promise(setImmediate)
+  await untilHolds(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '))
   t.ok(isEnding(pid), 'its first thread is a zombie, the other one runs')
   t.notOk(await areGone([pid], () => [], 30))
   child.kill('SIGKILL')

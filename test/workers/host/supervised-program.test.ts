@@ -10,6 +10,7 @@ import { frontend } from '../../fixtures/config.ts'
 import { viewOf } from '../../src/drivers/haproxy/records.ts'
 import { hang } from '../../fixtures/hang.ts'
 import { freePort } from '../../fixtures/traffic.ts'
+import { until } from '../../fixtures/until.ts'
 import { haproxyFixture } from './haproxy-fixture.ts'
 
 t.test('a program that is not installed is named, with the command that installs it', async (t) => {
@@ -44,8 +45,8 @@ t.test('a HAProxy that died is a failure until it is started or stopped', async 
   t.match(await apply(undefined, viewOf({})), { ok: true })
   const pid = Number(readFileSync(join(folder, 'haproxy.pid'), 'utf8'))
   process.kill(pid, 'SIGTERM')
-  while ((await host.unitState('layer7proxy')) === 'running') await new Promise(setImmediate)
-  t.equal(await host.unitState('layer7proxy'), 'failed')
+  const state = () => host.unitState('layer7proxy')
+  t.equal(await until('its end', state, (now) => now !== 'running'), 'failed')
   t.match(await host.unit('layer7proxy', 'reload', 10_000), { exitCode: 0 })
   await runs(t, host, 'a reload starts it')
 })

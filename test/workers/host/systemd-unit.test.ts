@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import type { RunResult } from '../../../src/drivers/host.ts'
 import { SystemdUnit } from '../../../workers/host/systemd-unit.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** A machine whose systemctl answers `show` with `state` and fails all other commands with `fails`. */
 function unitOn(state: string, fails = false) {
@@ -45,7 +46,7 @@ t.test('a unit that should open the socket and does not answer there is silent, 
   t.teardown(() => master.kill('SIGKILL'))
   await once(master, 'spawn')
   const running = `${RUNNING}\nMainPID=${master.pid}`
-  while ((await unitOn(running).unit.state()) !== 'silent') await new Promise(setImmediate)
+  await until('silence', async () => (await unitOn(running).unit.state()) === 'silent')
   for (const verb of ['stop', 'restart'] as const) {
     const { unit, calls } = unitOn(running)
     const output = 'HAProxy did not answer and was killed'

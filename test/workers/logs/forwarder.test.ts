@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Forwarder, type ServerState } from '../../../workers/logs/forwarder.ts'
+import { until, untilHolds } from '../../fixtures/until.ts'
 
 /** A server that keeps the data that it receives. */
 async function listening(test: Test, port = 0) {
@@ -22,7 +22,7 @@ async function listening(test: Test, port = 0) {
   // Sound: it listens on a port.
   const address = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, tls: undefined }
   const received = async (wanted: string) => {
-    while (text.length < wanted.length) await sleep(5)
+    await until(wanted, () => text.length >= wanted.length)
     test.equal(text, wanted)
   }
   return { address, received, close, sockets }
@@ -57,11 +57,11 @@ t.test('lines beyond the limit are counted, and waiting ones are sent when the s
   forward.direct(first.address)
   forward.add(['0123', '4567', '89ab', 'cd'])
   test.strictSame([forward.waiting, forward.losses.unforwarded], [3, 1])
-  while (states.length === 0) await sleep(5)
+  await untilHolds(() => states.length > 0)
   test.match(states, [{ isReached: false, reason: /ECONNREFUSED/ }])
   const { received } = await listening(test, first.address.port)
   await received('01234567cd')
-  while (states.length < 2) await sleep(5)
+  await untilHolds(() => states.length > 1)
   test.match(states[1], { isReached: true })
   test.strictSame(forward.losses, { unforwarded: 1, uncertain: 0 })
 })
@@ -73,7 +73,7 @@ t.test('lines sent right before the end are uncertain, and not sent again', asyn
   forward.add(['a', 'b', 'c'])
   await received('abc')
   for (const socket of sockets) socket.destroy()
-  while (forward.losses.uncertain === 0) await sleep(5)
+  await untilHolds(() => forward.losses.uncertain > 0)
   test.strictSame([forward.waiting, forward.losses], [0, { unforwarded: 0, uncertain: 3 }])
   forward.add(['d'])
   await received('abcd')

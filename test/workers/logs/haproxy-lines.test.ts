@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { HaproxyLines } from '../../../workers/logs/haproxy-lines.ts'
 import { frontend } from '../../fixtures/config.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 import { viewOf } from '../../fixtures/view.ts'
+import { until } from '../../fixtures/until.ts'
 import { haproxyFixture } from '../host/haproxy-fixture.ts'
 
 t.test('a HAProxy without logs is asked once for each of its processes, and left alone', async (test) => {
@@ -28,7 +28,7 @@ t.test('a HAProxy without logs is asked once for each of its processes, and left
   test.teardown(() => lines.close())
   const sessions = async () => (await haproxy.ask('@1 show sess')).match(/proto=unix_stream src=unix:1 /g)?.length ?? 0
   await lines.look()
-  while ((await sessions()) > 0) await sleep(10)
+  await until('the end of the session', sessions, (count) => count === 0)
   await lines.look()
   await lines.look()
   test.equal(told.length, 1)
