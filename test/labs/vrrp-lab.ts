@@ -12,6 +12,7 @@ import { READY, STATES_FOLDER } from '../../src/drivers/vrrp/paths.ts'
 import { findProgram } from '../../workers/host/programs.ts'
 import { frontend } from '../fixtures/config.ts'
 import type { Records } from '../fixtures/view.ts'
+import { until } from '../fixtures/until.ts'
 import { cable, namespace, type Namespace, namespaceObstacle } from '../system/network-namespace.ts'
 
 /** Nodes of a cluster in their own namespaces, on one bridge with a client: keepalived and HAProxy are real. */
@@ -19,11 +20,9 @@ import { cable, namespace, type Namespace, namespaceObstacle } from '../system/n
 export const FLOATING = ['10.0.0.100', 'fd00::100'] as const
 const NODE = fileURLToPath(new URL('vrrp-node.ts', import.meta.url))
 const CLIENT = fileURLToPath(new URL('vrrp-client.ts', import.meta.url))
-const LOOK_EVERY_MS = 20
 const CLIENT_MAC = '02:00:00:00:00:fe'
 /** Address of no interface. */
 const WRONG_MAC = '02:00:00:00:00:99'
-const PATIENCE_MS = 300_000
 /** Folders of the machine that each node has for itself. */
 const OWN = ['/etc/keepalived', '/etc/sysctl.d'] as const
 
@@ -180,7 +179,7 @@ export class LabNode {
 
   /** Resolves when its daemon says that it can serve, and its keepalived has had the time to notice. */
   async untilReady(): Promise<void> {
-    while ((await this.#read(`${STATES_FOLDER}/${READY}`)).trim() !== '0') await sleep(LOOK_EVERY_MS)
+    await until('readiness', async () => (await this.#read(`${STATES_FOLDER}/${READY}`)).trim() === '0')
     await sleep(3_000)
   }
 
@@ -272,15 +271,9 @@ export async function vrrpLab(test: Ending, count = 2): Promise<Lab> {
     nodes,
     nodeIds: nodes.map(({ id }) => id),
     async untilOn(node, floating = FLOATING) {
-      const from_ms = performance.now()
-      for (;;) {
-        const held = await Promise.all(nodes.map((one) => one.holds()))
-        const wanted = nodes.map((one) => (one === node ? floating.toSorted().join() : ''))
-        if (held.every((own, at) => own.toSorted().join() === wanted[at])) return
-        if (performance.now() - from_ms > PATIENCE_MS)
-          throw new Error(`${node.id} has not what it is to have: ${JSON.stringify(held)}`)
-        await sleep(LOOK_EVERY_MS)
-      }
+      const wanted = nodes.map((one) => (one === node ? floating.toSorted().join() : ''))
+      const held = () => Promise.all(nodes.map(async (one) => (await one.holds()).toSorted().join()))
+      await until(`floating IPs of ${node.id}`, held, (now) => now.every((own, at) => own === wanted[at]))
     },
     async mislead() {
       const [ip4, ip6] = FLOATING.map((ip) => `neighbour replace ${ip} lladdr ${WRONG_MAC} dev br0 nud reachable`)
@@ -288,16 +281,11 @@ export async function vrrpLab(test: Ending, count = 2): Promise<Lab> {
       await bridge.ip6(ip6 ?? '')
     },
     async untilKnown(node) {
-      const from_ms = performance.now()
-      for (;;) {
-        const known: readonly { readonly dst: string; readonly lladdr?: string }[] = JSON.parse(
-          await bridge.output('ip', '-j', 'neighbour', 'show', 'dev', 'br0'),
-        )
-        const right = known.filter(({ lladdr }) => lladdr === node.mac)
-        if (FLOATING.every((ip) => right.some(({ dst }) => dst === ip))) return
-        if (performance.now() - from_ms > PATIENCE_MS) throw new Error(`misled for long: ${JSON.stringify(known)}`)
-        await sleep(LOOK_EVERY_MS)
-      }
+      const known = async (): Promise<readonly { readonly dst: string; readonly lladdr?: string }[]> =>
+        JSON.parse(await bridge.output('ip', '-j', 'neighbour', 'show', 'dev', 'br0'))
+      const isHeld = (all: Awaited<ReturnType<typeof known>>, ip: string) =>
+        all.some(({ dst, lladdr }) => dst === ip && lladdr === node.mac)
+      await until(`${node.id} in the neighbour table`, known, (all) => FLOATING.every((ip) => isHeld(all, ip)))
     },
     async gap(every_ms, work) {
       const url = `http://${FLOATING[0]}/`

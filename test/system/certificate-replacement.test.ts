@@ -7,6 +7,7 @@ import { executePlan } from '../../workers/executor.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, realServer } from '../fixtures/config.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { untilHolds } from '../fixtures/until.ts'
 import { echoOrigin } from './haproxy-traffic.ts'
 import { client, listening, subjectOf } from './tls-frontend.ts'
 
@@ -57,7 +58,7 @@ t.test('a certificate is replaced while in use: no reload, no failed handshake, 
     }
   }
   const loops = [ask2(), ask2(), ask2()]
-  while (seen.size === 0) await new Promise(setImmediate)
+  await untilHolds(() => seen.size > 0)
   let running = view([first, chained])
   let last = first
   for (let round = 0; round < 5; round++) {
@@ -66,7 +67,7 @@ t.test('a certificate is replaced while in use: no reload, no failed handshake, 
     test.match(await apply(running, desired), { ok: true })
     running = desired
     const from = asked
-    while (asked < from + 20) await new Promise(setImmediate)
+    await untilHolds(() => asked >= from + 20)
   }
   isOver = true
   await Promise.all(loops)

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
+import { until } from '../fixtures/until.ts'
 
 /** A folder of the host, visible inside and read-only. */
 export interface Bind {
@@ -167,7 +168,7 @@ async function removeGroup(group: string): Promise<void> {
   if (!existsSync(group)) return
   for (const entry of readdirSync(group, { withFileTypes: true }))
     if (entry.isDirectory()) await removeGroup(join(group, entry.name))
-  while (readFileSync(join(group, 'cgroup.procs'), 'utf8') !== '') await sleep(20)
+  await until(`an empty ${group}`, () => readFileSync(join(group, 'cgroup.procs'), 'utf8') === '')
   rmdirSync(group)
 }
 

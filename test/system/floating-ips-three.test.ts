@@ -1,23 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { FLOATING, type LabNode, servingLab, vrrpObstacle } from '../labs/vrrp-lab.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Floating IPs of three nodes in network namespaces, with Debian's keepalived and HAProxy. */
 
 const skip = (await vrrpObstacle()) ?? false
 
-const LOOK_EVERY_MS = 20
-
 /** Resolves when another one of these nodes has all floating IPs, and none of the others has any. */
-async function takenFrom(before: LabNode | undefined, among: readonly LabNode[]): Promise<LabNode> {
-  for (;;) {
+const takenFrom = (before: LabNode | undefined, among: readonly LabNode[]): Promise<LabNode> =>
+  until('another holder', async () => {
     const held = await Promise.all(among.map((node) => node.holds()))
     const some = among.filter((_, at) => (held[at]?.length ?? 0) > 0)
     const holder = among.find((_, at) => held[at]?.length === FLOATING.length)
-    if (holder !== undefined && holder !== before && some.length === 1) return holder
-    await sleep(LOOK_EVERY_MS)
-  }
-}
+    return holder !== before && some.length === 1 && holder
+  })
 
 t.test('floating IPs of three nodes', { skip }, async (test) => {
   const lab = await servingLab(test, 3)
@@ -63,7 +59,7 @@ t.test('floating IPs of three nodes', { skip }, async (test) => {
   test.pass('and one has them when they hear each other again')
 
   for (const node of lab.nodes) await node.cut()
-  for (const node of lab.nodes) while ((await node.holds()).length < FLOATING.length) await sleep(LOOK_EVERY_MS)
+  for (const node of lab.nodes) await until('all of them', async () => (await node.holds()).length === FLOATING.length)
   test.pass('each has them while none hears another')
   for (const node of [third, first, second]) await node.heal()
   await takenFrom(undefined, lab.nodes)

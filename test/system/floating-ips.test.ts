@@ -1,5 +1,6 @@
 import t from 'tap'
 import { FLOATING, type LabNode, servingLab, site, vrrpLab, vrrpObstacle } from '../labs/vrrp-lab.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Floating IPs of two nodes in network namespaces, with Debian's keepalived and HAProxy. */
 
@@ -67,13 +68,11 @@ t.test('addresses of both families move to the other node', { skip }, async (tes
   await lab.untilOn(first)
 
   await first.cut()
-  const served = async () => (await second.holds()).length === FLOATING.length
-  while (!(await served())) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until('the other holder', async () => (await second.holds()).length === FLOATING.length)
   test.same((await first.holds()).length, FLOATING.length, 'a node that is cut off cannot know')
   await first.heal()
   const counts = async () => [(await first.holds()).length, (await second.holds()).length]
-  while ((await counts()).toSorted((a, b) => a - b).join() !== '0,2')
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until('one holder', counts, (all) => all.toSorted((a, b) => a - b).join() === '0,2')
   test.pass('and one has them when they hear each other again')
 })
 

@@ -1,10 +1,10 @@
-import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { L7Backend, L7Frontend } from '../../src/model/layer7.ts'
 import type { RealServer } from '../../src/model/real-server.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { freePort } from '../fixtures/traffic.ts'
+import { until } from '../fixtures/until.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { get, httpOrigin } from './haproxy-traffic.ts'
 
@@ -76,10 +76,10 @@ t.test('an address keeps its server over a reload', async (t) => {
   // A HAProxy that started without peers gives up learning after some seconds; only then does it teach.
   const isReady = async () =>
     (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await ask('@1 show peers'))?.[1]) & 3) === 3
-  while (!(await isReady())) await setTimeout(100)
+  await until('a HAProxy that teaches', isReady)
   for (const timeoutServer of [31, 32, 33]) {
     t.match(await apply(undefined, config({ ...sticky, timeoutServer })), { ok: true })
-    while (!(await ask('@1 show table b')).includes('key=')) await setTimeout(10)
+    await until('an entry of the table', async () => (await ask('@1 show table b')).includes('key='))
     t.strictSame(new Set(await bodies(4)), new Set([first]), 'the table was transferred')
   }
 })
@@ -141,7 +141,7 @@ t.test('a failed health check takes a server out; a server added at runtime is c
   await apply(undefined, config(check, [one]))
   t.match(await apply(config(check, [one]), config(check, [one, broken])), { ok: true })
   const isDown = async () => / r3 127\.0\.0\.1 0 /.test(await ask('@1 show servers state b'))
-  while (!(await isDown())) await setTimeout(20)
+  await until('a failed check', isDown)
   t.strictSame(new Set(await bodies(6)), new Set(['one']))
 })
 
@@ -154,7 +154,7 @@ t.test('a server that is down stays down over a reload, and comes up when it wor
   await apply(undefined, config(check, reals))
   const stateOf = async (id: string) =>
     new RegExp(` ${id} 127\\.0\\.0\\.1 (\\d) `).exec(await ask('@1 show servers state b'))?.[1]
-  while ((await stateOf('r3')) !== '0') await setTimeout(20)
+  await until('a failed check', async () => (await stateOf('r3')) === '0')
   t.match(await apply(undefined, config({ ...check, timeoutServer: 31 }, reals), 'reload'), { ok: true })
   t.equal(await stateOf('r3'), '0')
   t.match(await host.readFile(`${folder}/haproxy.log`), /b\/r3 is DOWN, changed from server-state after a reload/)

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import type { Action, Condition, Rule, When } from '../../src/model/l7-rules.ts'
@@ -11,6 +10,7 @@ import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
+import { until } from '../fixtures/until.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { type Answered, ask, type Asked, origin } from './asked-haproxy.ts'
 
@@ -419,10 +419,10 @@ t.test('limits count by their key, and keep their counts over a reload', async (
   // A HAProxy that started without peers gives up learning after some seconds; only then does it teach.
   const isReady = async () =>
     (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await command('@1 show peers'))?.[1]) & 3) === 3
-  while (!(await isReady())) await sleep(100)
+  await until('a HAProxy that teaches', isReady)
   test.match(await apply(site(30), site(31)), { ok: true })
   const [table = ''] = limitsOf({ id: 's', rules: [limit({ per: 'source', answer: 503 })] }).map(({ name }) => name)
-  while (!(await command(`@1 show table ${table}`)).includes('key=')) await sleep(10)
+  await until('an entry of the table', async () => (await command(`@1 show table ${table}`)).includes('key='))
   test.same(await statuses(bySource, [{}]), [503])
 })
 
@@ -486,7 +486,7 @@ t.test('tcp: by the server name of TLS, and by the address', async (test) => {
   const heardLate = async (port: number, id: string, servername?: string) => {
     const connection = connect(port, '127.0.0.1')
     const isServed = async () => (await command('@1 show sess')).includes(` fe=${id} `)
-    while (!(await isServed())) await sleep(10)
+    await until('its session', isServed)
     const name = servername === undefined ? {} : { servername }
     return await text(connectTls({ socket: connection, ...name, rejectUnauthorized: false })).catch(() => '')
   }

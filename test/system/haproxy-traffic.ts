@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http'
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { httpServer } from '../fixtures/traffic.ts'
+import { untilHolds } from '../fixtures/until.ts'
 
 async function listening(t: Test, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
@@ -94,9 +95,7 @@ export function keepAsking(port: number, parallel: number) {
     await Promise.all(loops)
     return { asked: run.asked, failures }
   }
-  const until = async (total: number): Promise<void> => {
-    while (run.asked < total) await new Promise(setImmediate)
-  }
+  const until = (total: number) => untilHolds(() => run.asked >= total)
   return { stop, until }
 }
 

@@ -2,9 +2,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { until } from '../fixtures/until.ts'
+import { until, untilHolds } from '../fixtures/until.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { SANDBOX, sandboxProblem } from '../fixtures/sandbox.ts'
 
@@ -79,7 +78,7 @@ t.test('one signal to the started process ends all of them', { skip }, async (te
   const folder = temporaryFolder(test, 'sandbox')
   writeFileSync(join(folder, 'script'), `#!/bin/sh\nsetsid -f sleep ${mark}\ntrap "" TERM\nsleep ${mark}\n`)
   const child = spawn(SANDBOX, ['check', '60', join(folder, 'script'), '0', '0', '127.0.0.1', '80'])
-  while (processes(mark).length < 2) await sleep(20)
+  await untilHolds(() => processes(mark).length >= 2)
   child.kill('SIGTERM')
   await gone(mark)
 })

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { HealthCheck } from '../../src/model/health-check.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
@@ -7,6 +6,7 @@ import { ownCheck } from '../fixtures/health-check.ts'
 import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
+import { until } from '../fixtures/until.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { DnsServer } from './dns-server.ts'
 import { get, keepAsking, origins } from './haproxy-traffic.ts'
@@ -35,50 +35,48 @@ async function site(test: Test) {
     const { status, body } = await get(port)
     return status === 200 ? body : String(status)
   }
-  const until = async (wanted: string): Promise<void> => {
-    while ((await answers()) !== wanted) await wait(20)
-  }
+  const answered = (wanted: string) => until(wanted, answers, (now) => now === wanted)
   const pid = async () => (await haproxy.ask('@1 show info')).match(/^Pid: (\d+)$/m)?.[1]
-  return { ...haproxy, dns, port, config, answers, until, pid }
+  return { ...haproxy, dns, port, config, answers, answered, pid }
 }
 
 t.test('a server follows the answers for its name without a reload', async (test) => {
-  const { apply, config, dns, until, pid, ask } = await site(test)
+  const { apply, config, dns, answered, pid, ask } = await site(test)
   dns.names.set(NAME, ['127.0.0.2', '2001:db8::1'])
   test.match(await apply(undefined, config()), { ok: true })
-  await until('127.0.0.2')
+  await answered('127.0.0.2')
   const worker = await pid()
   dns.names.set(NAME, ['127.0.0.3'])
-  await until('127.0.0.3')
+  await answered('127.0.0.3')
   dns.names.delete(NAME)
-  await until('503')
+  await answered('503')
   test.match(
     await ask('@1 show stat'),
     /^b,r1,.*,MAINT \(resolution\),/m,
     'a name that no longer exists takes its server out',
   )
   dns.names.set(NAME, ['127.0.0.2'])
-  await until('127.0.0.2')
+  await answered('127.0.0.2')
   test.equal(await pid(), worker)
 })
 
 t.test('HAProxy starts although no name server answers, and finds the server when one does', async (test) => {
-  const { apply, config, dns, answers, until, pid } = await site(test)
+  const { apply, config, dns, answers, answered, pid } = await site(test)
   dns.close()
   test.match(await apply(undefined, config()), { ok: true })
   test.equal(await answers(), '503')
   const worker = await pid()
   const back = await DnsServer.start(test, dns.port)
   back.names.set(NAME, ['127.0.0.3'])
-  await until('127.0.0.3')
+  await answered('127.0.0.3')
   test.equal(await pid(), worker)
 })
 
 t.test('silent name servers take no server out, and neither does a reload meanwhile', async (test) => {
-  const { apply, config, dns, until, answers, ask, port } = await site(test)
+  const { apply, config, dns, answered, answers, ask, port } = await site(test)
   dns.names.set(NAME, ['127.0.0.3'])
   test.match(await apply(undefined, config()), { ok: true })
-  await until('127.0.0.3')
+  await answered('127.0.0.3')
   for (const failure of ['silent', 'refuses'] as const) {
     dns.names.set(NAME, failure)
     const traffic = keepAsking(port, 4)
@@ -92,12 +90,12 @@ t.test('silent name servers take no server out, and neither does a reload meanwh
 })
 
 t.test('weight and state change without a reload, another name or port with one', async (test) => {
-  const { apply, config, dns, until, answers, pid, driver, ask } = await site(test)
+  const { apply, config, dns, answered, answers, pid, driver, ask } = await site(test)
   dns.names.set(NAME, ['127.0.0.2'])
   dns.names.set('other.example.test', ['127.0.0.3'])
   let before = config()
   test.match(await apply(undefined, before), { ok: true })
-  await until('127.0.0.2')
+  await answered('127.0.0.2')
   const worker = await pid()
   for (const more of [{ weight: 3 }, { state: 'halted' }, { state: 'online' }, { state: 'drained' }] as const) {
     test.match(await apply(before, config(more)), { ok: true }, JSON.stringify(more))
@@ -107,7 +105,7 @@ t.test('weight and state change without a reload, another name or port with one'
   const renamed = config({ ip: 'other.example.test' })
   test.ok(driver.plan(before, renamed, { atLeast: 'runtime' }).some(({ kind }) => kind === 'unit'))
   test.match(await apply(before, renamed), { ok: true })
-  await until('127.0.0.3')
+  await answered('127.0.0.3')
   test.not(await pid(), worker)
   const unknown = { ip: 'nobody.example.test' }
   test.match(await apply(renamed, config(unknown)), { ok: true })
@@ -129,14 +127,14 @@ t.test('a name of the system is resolved at the start, without a name server of 
 const skip = sandboxProblem()
 
 t.test('a program that checks a server receives the address of its name', { skip }, async (test) => {
-  const { apply, config, dns, until, answers, ask } = await site(test)
+  const { apply, config, dns, answered, answers, ask } = await site(test)
   dns.names.set(NAME, ['127.0.0.2'])
   const script = '#!/bin/sh\n[ "$3" = 127.0.0.3 ]\n'
   const healthCheck = { type: 'script', id: 'own', interval: 1, rise: 1, fall: 1 } as const
   test.match(await apply(undefined, config({}, { healthCheck }, [ownCheck('own', { script })])), { ok: true })
   const isDown = async () => /^b,r1,.*,DOWN,/m.test(await ask('@1 show stat'))
-  while (!(await isDown())) await wait(50)
+  await until('a failed check', isDown)
   test.equal(await answers(), '503')
   dns.names.set(NAME, ['127.0.0.3'])
-  await until('127.0.0.3')
+  await answered('127.0.0.3')
 })

@@ -115,9 +115,9 @@ export async function kernelText(of: Namespace): Promise<Readonly<Record<string,
     return entries.map((entry) => JSON.stringify(entry, (key, value: unknown) => (CHANCE.has(key) ? undefined : value)))
   }
   const sorted = async (...words: readonly string[]) => (await read(...words)).toSorted()
-  let addresses = await read('address', 'show')
   // For a second or two the kernel probes whether an IPv6 address is a duplicate; routes follow.
-  while (addresses.some((line) => line.includes('"tentative":true'))) addresses = await read('address', 'show')
+  const isSettled = (lines: readonly string[]) => !lines.some((line) => line.includes('"tentative":true'))
+  const addresses = await until('the end of the probes', () => read('address', 'show'), isSettled)
   return {
     addresses,
     routes4: await sorted('-4', 'route', 'show', 'table', 'all'),

@@ -4,10 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-
-const START_MS_MAX = 120_000
+import { until } from '../fixtures/until.ts'
 
 /** Returns the answer of a HAProxy to one line on a command socket; rejects when nothing listens. */
 export function ask(path: string, line: string): Promise<string> {
@@ -47,13 +45,8 @@ export function plainHaproxy(t: Test, proxies: string, statsOptions = 'level adm
   }
   const worker = async (): Promise<string | undefined> =>
     /^Pid: (\d+)$/m.exec(await ask(masterSocket, '@1 show info').catch(() => ''))?.[1]
-  const untilWorker = async (isNew: (pid: string) => boolean): Promise<void> => {
-    for (const from = performance.now(); performance.now() - from < START_MS_MAX; await sleep(10)) {
-      const pid = await worker()
-      if (pid !== undefined && isNew(pid)) return
-    }
-    throw new Error('HAProxy did not answer in time')
-  }
+  const untilWorker = (isNew: (pid: string) => boolean) =>
+    until('its worker', worker, (pid) => pid !== undefined && isNew(pid))
   const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon } from '../fixtures/daemon.ts'
-import { until } from '../fixtures/until.ts'
+import { until, untilHolds } from '../fixtures/until.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { ask, plainHaproxy } from './plain-haproxy.ts'
 import { countingOrigin, type Counted, startLoad } from './streaming-load.ts'
@@ -69,7 +69,7 @@ async function site(test: Test) {
 
 async function connections(port: number, count: number): Promise<void> {
   const load = startLoad(port, { perSecond: count * 10, streams: 0 })
-  while (load.counted.connections < count) await sleep(5)
+  await untilHolds(() => load.counted.connections >= count)
   await load.stop()
 }
 

@@ -4,6 +4,7 @@ import type { ConfigView } from '../../src/model/sections.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { freePort } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
+import { until } from '../fixtures/until.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { DnsServer } from './dns-server.ts'
 import { get, httpOrigin, keepAsking } from './haproxy-traffic.ts'
@@ -46,34 +47,32 @@ async function site(test: Test) {
     }
     return [...seen].toSorted().join(' ')
   }
-  const until = async (wanted: string): Promise<void> => {
-    while ((await answering()) !== wanted) await wait(50)
-  }
+  const served = (wanted: string) => until(wanted, answering, (now) => now === wanted)
   const pid = async () => /^Pid: (\d+)$/m.exec(await haproxy.ask('@1 show info'))?.[1]
   const states = async () =>
     (await haproxy.ask('@1 show servers state b'))
       .split('\n')
       .flatMap((line) => (line.includes(NAME) ? [line.split(' ').slice(3, 8)] : []))
-  return { ...haproxy, dns, services, config, until, answering, pid, port, states }
+  return { ...haproxy, dns, services, config, served, answering, pid, port, states }
 }
 
 t.test('each takes one answer, and additions and removals need no reload', async (test) => {
-  const { apply, config, dns, services, until, pid, states, driver, ask } = await site(test)
+  const { apply, config, dns, services, served, pid, states, driver, ask } = await site(test)
   const [a, b, c] = services
   if (a === undefined || b === undefined || c === undefined) throw new Error('three were made')
   dns.services.set(NAME, [a, b])
   test.match(await apply(undefined, config()), { ok: true })
-  await until('a b')
+  await served('a b')
   const worker = await pid()
   test.equal((await states()).filter(([, address]) => address === '-').length, 1, 'one is in reserve')
   dns.services.set(NAME, [a, b, c])
-  await until('a b c')
+  await served('a b c')
   test.ok(
     (await states()).every((cells) => cells[4] === '100'),
     'weights are those of the records',
   )
   dns.services.set(NAME, [b, c])
-  await until('b c')
+  await served('b c')
   test.equal(await pid(), worker)
   const stat = await ask('@1 show stat')
   for (const one of [b, c]) test.match(stat, `,127.0.0.1:${one.port},`, 'where live answers show it')
@@ -90,14 +89,14 @@ t.test('each takes one answer, and additions and removals need no reload', async
 })
 
 t.test('drained stays drained, whatever weight a record has; a reload keeps who has which answer', async (test) => {
-  const { apply, config, dns, services, until, answering, port, states } = await site(test)
+  const { apply, config, dns, services, served, answering, port, states } = await site(test)
   dns.services.set(NAME, services)
   const drained = config({ state: 'drained' })
   test.match(await apply(undefined, drained), { ok: true })
-  while ((await states()).some(([, address]) => address === '-')) await wait(50)
-  while ((await answering()).split(' ').length !== 2) await wait(50)
+  await until('addresses', states, (all) => all.every(([, address]) => address !== '-'))
+  await until('two servers', answering, (now) => now.split(' ').length === 2)
   test.match(await apply(drained, config()), { ok: true })
-  await until('a b c')
+  await served('a b c')
   for (const failure of ['silent', 'refuses'] as const) {
     // HAProxy 3.0 drops the state kept over the previous reload when the name was not answered by the last try.
     if (failure === 'refuses') await wait(6_000)
