@@ -8,6 +8,7 @@ import { readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { untilHolds } from '../fixtures/until.ts'
 
 export interface Flood {
   readonly port: number
@@ -75,7 +76,7 @@ async function run(flood: Flood): Promise<void> {
     void all.then(() => parentPort?.postMessage(statuses))
   })
   // Only once it gets answers.
-  while (statuses.size === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await untilHolds(() => statuses.size > 0)
   parentPort?.postMessage('begun')
 }
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
+import { untilHolds } from '../fixtures/until.ts'
 import { felt, textOf } from './bystander.ts'
 import { connected, type Kind } from './raw-fixture.ts'
 
@@ -85,7 +86,7 @@ t.test('unread: a client that reads slowly gets everything, and no other waits f
     setTimeout(() => socket.resume(), 2)
   })
   socket.write(DOCUMENT('openapi.json'))
-  while (text.length - text.indexOf('\r\n\r\n') - 4 < whole.length) await wait(10)
+  await untilHolds(() => text.length - text.indexOf('\r\n\r\n') - 4 >= whole.length)
   test.equal(text.slice(text.indexOf('\r\n\r\n') + 4), whole)
   test.equal((await daemon.call('GET', '/services')).status, 200)
 })
