@@ -73,9 +73,8 @@ t.test('another host on the same folder adopts the running one, one on another f
 
 /** A look waits for an answer for a second or two; on a slow machine the next one may get it. */
 async function runs(t: Test, host: LinuxHost, what = 'it serves') {
-  let state = await host.unitState('layer7proxy')
-  for (let looks = 0; state === 'silent' && looks < 30; looks++) state = await host.unitState('layer7proxy')
-  t.equal(state, 'running', what)
+  const state = () => host.unitState('layer7proxy')
+  t.equal(await until('an answer', state, (now) => now !== 'silent'), 'running', what)
 }
 
 /** Master and worker of this folder's HAProxy, from the kernel. */
