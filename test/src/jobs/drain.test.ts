@@ -8,7 +8,6 @@ import type { JobNews } from '../../../src/jobs/jobs.ts'
 import { ENGINE_DEFAULTS, openStore, realServer } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { discardIn, stageIn } from '../../fixtures/entries.ts'
-import { untilHolds } from '../../fixtures/until.ts'
 
 const ORIGIN = { actor: 'a@b', endpoint: 'test', at: '2026-01-01T00:00:00.000Z' }
 const DONE = { ok: true, done: 0, recorded: 0, warnings: [] } as const
@@ -28,14 +27,14 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   let look = 0
   const asked: string[][] = []
   const gone = new Set<string>()
-  const refusals: ApiError[] = []
+  const refusals: (() => ApiError)[] = []
   const kind = drainKind({
     store,
     running: configView(store.running),
     candidate: configView(store.candidate),
     engine: {
       applyUnstaged: async (...request) => {
-        const refusal = refusals.shift()
+        const refusal = refusals.shift()?.()
         if (refusal !== undefined) throw refusal
         return engine.applyUnstaged(...request)
       },
@@ -110,11 +109,12 @@ t.test('nor one who loses the right while it waits for an apply', async (test) =
   await stage('drained')
   await apply()
   const author = { userId: 'u', email: 'a@b', sessionId: 's' }
-  refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
-  const end = test.rejects(start({ halt: true, author }), { code: 'PERMISSION_DENIED' })
-  await untilHolds(() => refusals.length === 0)
-  gone.add('u')
-  await end
+  refusals.push(() => {
+    gone.add('u')
+    return new ApiError('APPLY_IN_PROGRESS', 'busy')
+  })
+  await test.rejects(start({ halt: true, author }), { code: 'PERMISSION_DENIED' })
+  test.equal(refusals.length, 0)
   test.equal(state(), 'drained')
 })
 
@@ -187,10 +187,10 @@ t.test('a refusal, or the end of the daemon, leaves nothing pending; it waits fo
   await stage('drained')
   await apply()
   await stage('drained', { weight: 7 })
-  refusals.push(new ApiError('CONFIG_INVALID', 'no'))
+  refusals.push(() => new ApiError('CONFIG_INVALID', 'no'))
   await test.rejects(start({ halt: true, wait_s: 100 }), { code: 'CONFIG_INVALID' })
   test.match(store.changes(), [{ after: { value: { state: 'drained', weight: 7 } } }], 'as before')
-  refusals.push(new ApiError('APPLY_IN_PROGRESS', 'busy'))
+  refusals.push(() => new ApiError('APPLY_IN_PROGRESS', 'busy'))
   test.match(await start({ halt: true, wait_s: 100 }), { halted: true })
   test.equal(state(), 'halted')
   const { revision } = store
