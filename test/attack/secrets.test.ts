@@ -62,6 +62,85 @@ function watchProcesses(daemon: Daemon) {
   return { seen, end: () => clearInterval(timer) }
 }
 
+/** Sends the secrets of alert targets and of certificate orders. */
+async function withOutsiders(daemon: Daemon, secret: (name: string) => string): Promise<void> {
+  const traps = { type: 'snmp', host: 'nms.test' }
+  for (const target of [
+    {
+      name: 'room',
+      type: 'webhook',
+      url: `https://chat.test/${secret('hook')}`,
+      secret: secret('signature'),
+      headers: [{ name: 'X-Key', value: secret('header') }],
+    },
+    {
+      name: 'mail',
+      type: 'mail',
+      host: 'mail.test',
+      from: 'lb@corp.test',
+      to: ['duty@corp.test'],
+      username: 'lb',
+      password: secret('mail'),
+    },
+    { ...traps, name: 'traps', version: '2c', community: secret('trap-community') },
+    {
+      ...traps,
+      name: 'informs',
+      username: 'lb',
+      authPassphrase: secret('trap-auth'),
+      privacyPassphrase: secret('trap-privacy'),
+    },
+  ])
+    await daemon.data('POST', '/alerts/targets', target)
+  const { id: accountId } = await daemon.data('POST', '/certificates/acme/accounts', {
+    name: 'ca',
+    directoryUrl: 'https://127.0.0.1:9/dir',
+    termsAgreed: true,
+    externalAccountBinding: { keyId: 'kid', hmacKey: Buffer.from(secret('customer')).toString('base64url') },
+  })
+  const { id: scriptId } = await daemon.data('POST', '/healthchecks', {
+    name: 'records',
+    description: '',
+    script: '#!/bin/sh\n# @param {"name":"token","type":"secret","required":true}\n',
+    services: ['dns-01'],
+  })
+  await daemon.data('POST', '/certificates/acme/orders', {
+    name: 'site',
+    accountId,
+    names: ['site.test'],
+    challenge: 'dns-01',
+    dns: { scriptId, parameters: {} },
+    secrets: { token: secret('dns-token') },
+  })
+}
+
+/** Returns the answers to all requests that read, by what was asked; each record of a list is asked for by its id. */
+async function answers(test: Test, daemon: Daemon): Promise<Readonly<Record<string, string>>> {
+  const found: Record<string, string> = {}
+  const asked = endpoints.filter(
+    ({ method, name, reveals }) => method === 'GET' && !reveals && !name.endsWith('.stream'),
+  )
+  const ids = new Map<string, readonly string[]>()
+  const isMet = new Set<string>()
+  // A list comes before its records.
+  for (const { path, name } of asked.toSorted((a, b) => a.path.length - b.path.length)) {
+    const query = /^l[47](Node)?History/.test(name) ? '?start=1&end=2' : ''
+    const listed = ids.get(path.replace('/{id}', '')) ?? []
+    for (const id of ['1', 'unknown', ...listed]) {
+      const { status, text } = await daemon.call('GET', `${concrete(path, daemon.node, id)}${query}`)
+      found[`${name} ${id}`] = text
+      ids.set(
+        path,
+        [...text.matchAll(/"id":"([^"]+)"/g)].map(([, one = '']) => one),
+      )
+      if (listed.includes(id) && status === 200) isMet.add(name)
+    }
+  }
+  for (const name of ['alertTargets', 'acmeAccounts', 'acmeOrders', 'localUsers', 'healthChecks'])
+    test.ok(isMet.has(`${name}.get`), `a record of ${name} was read`)
+  return found
+}
+
 /** Sends a secret of every kind; returns them by name. */
 async function withSecrets(test: Test, daemon: Daemon) {
   const secrets: Record<string, string> = {}
@@ -105,6 +184,7 @@ async function withSecrets(test: Test, daemon: Daemon) {
   await daemon.call('POST', '/radius/config/test', { body: { ...radius, username: 'x', password: secret('tried') } })
   await daemon.call('POST', '/token', { body: { email: 'kim@localhost', password: secret('wrong') }, token: '' })
   await daemon.data('PUT', '/oidc/config', { clientSecret: secret('client-secret') })
+  await withOutsiders(daemon, secret)
   const back = `/oidc/callback?code=${secret('provider-code')}&state=x`
   await daemon.call('GET', back, { token: '', headers: { cookie: `__Host-fulcrum-oidc=${secret('ticket')}` } })
   await daemon.call('POST', '/saml/token', { body: { code: secret('code') }, token: '' })
@@ -159,13 +239,7 @@ t.test(
     delete secrets['unheard']
     test.ok(Object.keys(secrets).length > 25, Object.keys(secrets).join(', '))
     test.ok(Object.values(secrets).every((secret) => secret.length > 8))
-    const places: Record<string, string> = { 'pending, rendered': shown.text }
-    for (const { method, path, name, reveals } of endpoints) {
-      if (method !== 'GET' || reveals || name.endsWith('.stream')) continue
-      const query = /^l[47](Node)?History/.test(name) ? '?start=1&end=2' : ''
-      for (const id of ['1', 'unknown'])
-        places[`${name} ${id}`] = (await daemon.call('GET', `${concrete(path, daemon.node, id)}${query}`)).text
-    }
+    const places: Record<string, string> = { 'pending, rendered': shown.text, ...(await answers(test, daemon)) }
     const jobs: readonly { readonly id: string }[] = await daemon.data('GET', '/jobs')
     for (const { id } of jobs) places[`job ${id}`] = (await daemon.call('GET', `/jobs/${id}`)).text
     const { revision } = await daemon.data('GET', '/services/pending')

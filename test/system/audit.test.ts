@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
+import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -91,8 +92,11 @@ t.test('no secret is in the audit log, the events or the log of the daemon', asy
   await daemon.data('PUT', `/${daemon.node}/system/proxy`, settings)
   await daemon.data('PUT', '/services/apply')
   const console = { apiPort: daemon.port, consoleEnabled: true, consolePassword }
-  await daemon.call('PUT', `/${daemon.node}/system/userinterface`, { body: console })
-  await daemon.call('GET', '/backup', { headers: { 'x-backup-passphrase': passphrase ?? '' } })
+  const done = [
+    await daemon.call('PUT', `/${daemon.node}/system/userinterface`, { body: console }),
+    await daemon.call('GET', '/backup', { headers: { 'x-backup-passphrase': passphrase ?? '' } }),
+  ]
+  for (const { status, text } of done) test.equal(status, 200, text.slice(0, 200))
   const entries = await daemon.data('GET', '/audit')
   test.ok(entries.length > 8)
   const applied = entries.find(
@@ -105,8 +109,13 @@ t.test('no secret is in the audit log, the events or the log of the daemon', asy
   const text = readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('')
+  const store = new LmdbConfigStore(join(daemon.state, 'config'))
+  const events = JSON.stringify(store.events.entries())
+  await store.close()
+  test.match(events, /"kind":"login".*"kind":"apply"/)
   for (const secret of secrets) {
     test.notOk(text.includes(secret), 'not in the audit log')
+    test.notOk(events.includes(secret), 'not in an event')
     test.notOk(daemon.stderr.includes(secret), 'not in the log')
   }
   test.notMatch(text, /argon2/)
