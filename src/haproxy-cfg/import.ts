@@ -172,7 +172,9 @@ class Importer {
   #keep(name: string, lines: readonly Line[], made: Made): void {
     const { front, back, rawBack, isFront, isBack } = made
     if (isFront && isIdle(front, back) && (isBack || lines.some(isOfStats))) {
-      for (const line of lines) this.#reading.remark(line, `${name} balances nothing`)
+      // Lines about statistics have a remark of their own.
+      const others = lines.filter((line) => !isOfStats(line))
+      for (const line of others) this.#reading.remark(line, `${name} balances nothing`)
       return undefined
     }
     if (this.#hasTwin(name, made)) return this.#leaveAll(lines, `there is another one with the name ${name}`)

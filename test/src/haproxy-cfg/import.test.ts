@@ -111,7 +111,7 @@ t.test('a site is read', async (test) => {
     notUnderstood.map(({ text }) => text),
     ['http-request set-header X-Proto https if { ssl_fc }', 'use_backend %[req.hdr(x)]'],
   )
-  test.match(
+  test.same(
     remarks.map(({ text }) => text),
     [
       'daemon',
@@ -345,7 +345,9 @@ backend web
     { line: 2, why: 'transparent has no counterpart' },
     { line: 2, why: 'inside has no counterpart in Fulcrum' },
     { line: 2, why: 'tfo has no counterpart' },
+    { line: 4, why: /^rules decode a path/ },
   ])
+  test.equal(remarks.length, 4)
 })
 
 t.test('files of one name are separate certificates, in any frontends, and relative to crt-base', async (test) => {
