@@ -62,9 +62,14 @@ function metBy(rule: AlertRule, kind: string, state: string, data: object): Met 
   const backend = textIn(data, 'backendName')
   const name = firstIn(data, 'name', 'title', 'email', 'ip', 'id')
   const object = { type: kind, id: [textIn(data, 'backendId'), id].filter((one) => one !== '').join('/'), name }
-  const where = backend === '' ? '' : ` in ${backend}`
-  const reason = textIn(data, 'reason')
-  const text = `${kind} ${name}${where}: ${state}${reason === '' ? '' : `: ${reason}`}`.slice(0, TEXT_MAX)
+  // Most events of nodes and applies name nothing.
+  const subject = [kind, name, backend === '' ? '' : `in ${backend}`].filter((one) => one !== '').join(' ')
+  // A job that failed has its reason in its problem.
+  const reason = textIn(data, 'reason') || textIn(Object(Reflect.get(data, 'problem')), 'message')
+  const text = [subject, state, reason]
+    .filter((one) => one !== '')
+    .join(': ')
+    .slice(0, TEXT_MAX)
   // A repetition for the same object is the same alert.
   return { rule, key: `${kind}/${object.id}/${state}`, object, value: null, text }
 }

@@ -58,6 +58,30 @@ t.test('each object is an alert of its own, whichever event reports it', (test) 
   test.end()
 })
 
+t.test('the text of an event is a sentence with its reason', (test) => {
+  const conditions = new EventConditions([alertRule({ type: 'event', events: ['apply', 'job', 'node', 'realServer'] })])
+  const problem = { code: 'INTERNAL', message: 'apt-get has failed' }
+  for (const [kind, data] of [
+    ['node', { state: 'haproxy down', reason: 'it does not answer' }],
+    ['apply', { state: 'refused', by: 'ann@corp.test', revision: 3, reason: 'line 4 is wrong' }],
+    ['job', { id: 'j', kind: 'update', title: 'Software update', state: 'failed', by: 'ann@corp.test', problem }],
+    ['node', { state: 'started', version: '0.1.0', nodeId: 'n' }],
+    ['realServer', DOWN],
+  ] as const)
+    conditions.take({ id: 1, at: '', kind, data })
+  test.same(
+    metOf(conditions).map(({ text }) => text),
+    [
+      'node: haproxy down: it does not answer',
+      'apply: refused: line 4 is wrong',
+      'job Software update: failed: apt-get has failed',
+      'node: started',
+      'realServer web1 in shop: down: L4CON',
+    ],
+  )
+  test.end()
+})
+
 t.test('a rule may name several kinds, and others are ignored', (test) => {
   const rule = alertRule({ type: 'event', events: ['node', 'realServer', 'node'] })
   const conditions = new EventConditions([rule, alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })])
