@@ -9,6 +9,7 @@ import { linesOf, plain, titleOf } from './words.ts'
 const PORTS = { tls: 465, starttls: 587, tcp: 25 } as const
 const CONNECT_MS = 10_000
 const SILENT_MS = 20_000
+const SUBJECT_MAX = 250
 
 /** Sends all messages over one connection. */
 export const mailWay: Way = async function* mailWay(sending) {
@@ -110,7 +111,10 @@ function mailOf(message: AlertMessage, { from = '', to = [] }: AlertTarget, host
   return {
     from: { name: 'Fulcrum', address: from },
     to: to.map((address) => ({ name: '', address })),
-    subject: titleOf(message).slice(0, 250),
+    // Cuts no surrogate pair in half.
+    subject: titleOf(message)
+      .slice(0, SUBJECT_MAX)
+      .replace(/[\ud800-\udbff]$/, ''),
     text: `${[plain(titleOf(message)), '', ...linesOf(message)].join('\n')}\n`,
     messageId: `<${message.id}@${domain}>`,
     date: new Date(message.at),

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { deliver } from '../../../workers/alerts.ts'
+import { linesOf, titleOf } from '../../../workers/alerts/words.ts'
 import { alertMessage, HOSTILE, noSmtpServer, sendingTo, smtpServer } from '../../fixtures/alert-targets.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 
@@ -66,6 +67,17 @@ t.test('names end no header, and are read as they were written', { skip: noSmtpS
   test.match(head, /^Subject: =\?UTF-8\?/m)
   // oxlint-disable-next-line no-control-regex -- that there is none is what is looked for
   test.notMatch(head, /[^\x00-\x7f]/)
+  const title = titleOf(hostile)
+  test.match(title, /é 😀 Bcc/u)
+  test.equal(mail?.subject, title)
+  test.equal(mail?.body, `${[title, '', ...linesOf(hostile)].join('\n')}\n`)
+  const long = alertMessage({ rule: { id: 'r', name: '😀'.repeat(200) } })
+  for (const pad of ['', 'x']) {
+    const padded = { ...long, rule: { id: 'r', name: pad + long.rule.name } }
+    test.match(await deliver(sendingTo({ ...MAIL, transport: 'tcp', port: server.port }, [padded])), { taken: 1 })
+    const { subject } = server.mails().at(-1) ?? { subject: '' }
+    test.ok(subject.length >= 249 && titleOf(padded).startsWith(subject), subject)
+  }
 })
 
 t.test('a refused mail has its reason: for now, or for good', { skip: noSmtpServer }, async (test) => {
