@@ -63,7 +63,17 @@ function nameOf(field: string, at: number): string {
 
 let filled: ReturnType<typeof ownAppliance> | undefined
 /** The stored records are pending: the tests only read. */
-const borrow = async () => await (filled ??= ownAppliance(t, { prepare: fill }))
+const borrow = async () => await (filled ??= full())
+
+async function full() {
+  const made = await ownAppliance(t, { prepare: fill })
+  for (let at = 0; at < COPIES; at++) {
+    await made.call('POST', '/localUsers/me/tokens', { body: { name: `Name ${at}` } })
+    const silence = { objectName: `Name ${at}`, reason: 'a test', for: 600 }
+    await made.call('POST', '/alerts/silences', { body: silence })
+  }
+  return made
+}
 
 interface Found {
   readonly records: readonly Readonly<Record<string, unknown>>[]
@@ -97,8 +107,8 @@ t.test('every list of records names its searched fields', async (test) => {
   ])
 })
 
-/** Lists of data that are not stored can have any length. */
-const UNSTORED = /^(account|sessions|apiTokens|alertSilences|interfaces)\./
+/** Sessions and interfaces are not made here. */
+const LEAST: Readonly<Record<string, number>> = { 'account.sessions': 1, 'sessions.list': 1, 'interfaces.list': 2 }
 /** A service is identified by its name. */
 const idOf = (record: Readonly<Record<string, unknown>>) => record['id'] ?? record['name']
 
@@ -106,7 +116,7 @@ for (const { name, path, list } of lists) {
   t.test(`${name}: pages together are the list, and each record is found`, async (test) => {
     const { found, get } = await fixture()
     const { records } = await found(path, '')
-    test.ok(records.length >= (UNSTORED.test(name) ? 0 : COPIES), name)
+    test.ok(records.length >= (LEAST[name] ?? COPIES), `${name}: ${records.length}`)
     for (const limit of [1, 2, 1_000]) {
       const pages: unknown[] = []
       for (let query = `?limit=${limit}`; query !== '';) {
