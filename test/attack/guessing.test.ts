@@ -168,18 +168,18 @@ t.test(
     test.same(guesses, FIVE, 'from many addresses')
     test.equal((await enter(code(), '203.0.113.99')).status, 429)
     pass(WINDOW_MS)
-    const wrong = [
+    for (const [n, sent] of [
       'AAAAA-AAAAA',
-      '',
       '      ',
       '١٢٣٤٥٦',
       '000000\n',
       `${codes[0]?.slice(0, -1)}`,
       `${codes[0]}x`,
-    ].filter((text) => text !== '')
-    const recovery = await statuses(6, (n) => enter(wrong[n] ?? 'x', `203.0.113.${n}`))
-    test.notOk(recovery.includes(200), 'recovery codes')
-    pass(WINDOW_MS)
+    ].entries()) {
+      test.equal((await enter(sent, `203.0.113.${n}`)).status, 401, `recovery codes: ${JSON.stringify(sent)}`)
+      // The lock would hide what comes of the next one.
+      pass(WINDOW_MS)
+    }
     const same = await Promise.all(Array.from({ length: 4 }, (_, n) => enter(codes[0] ?? '', `198.51.100.${n}`)))
     test.equal(same.filter(({ status }) => status === 200).length, 1, 'one recovery code at four places at once')
     test.equal(
