@@ -71,11 +71,10 @@ for (const { kind, fronts } of PLACES) {
       for (const form of forms)
         for (const line of ['GET /api/v1/ping', 'HEAD /api/v1/ping', 'GET /api/v1/services']) {
           const { statuses } = await exchange(kind, ports[kind], [request(form, token, line), HIDDEN])
-          // HEAD cannot express it.
-          test.ok(
-            statuses.length === 0 || (statuses.length === 1 && statuses[0] === 400),
-            `${line}: ${statuses.join()}`,
-          )
+          // HEAD cannot express it, chunks end the connection, and with threads in front more data may do so.
+          const isTold = form.name === 'length' && !line.startsWith('HEAD')
+          const isCutOff = fronts > 0 && statuses.length === 0
+          test.same(statuses, isTold && !isCutOff ? [400] : [], `${form.name}, ${line}`)
         }
     },
   )
