@@ -73,7 +73,7 @@ function plainName(reference: TSchema): TSchema {
   return Type.String({
     minLength: isNeeded ? 1 : 0,
     maxLength: 256,
-    description: `Name of a ${labels.join(' or ')}${isNeeded ? '' : '; empty: none'}.`,
+    description: `Name of the ${labels.join(' or ')}${isNeeded ? '' : '; empty: none'}.`,
   })
 }
 

@@ -27,7 +27,7 @@ export function openReferences(
   for (const { section, name, refersTo } of danglingReferences(contentsView(contents, candidate))) {
     const [from, to] = [backupSectionOf(section) ?? section, backupSectionOf(refersTo.section) ?? refersTo.section]
     const missing = sections.includes(to) ? from : to
-    const user = `the ${SECTIONS[section].label} ${name} refers to a ${SECTIONS[refersTo.section].label}`
+    const user = `the ${SECTIONS[section].label} ${name} refers to the ${SECTIONS[refersTo.section].label} ${refersTo.id}`
     const users = needs.get(missing)
     if (users === undefined) needs.set(missing, [user])
     else users.push(user)

@@ -24,10 +24,10 @@ t.test('open references name the section that closes them, from either side', (t
   const open = (sections: readonly string[], candidate: Parameters<typeof viewOf>[0]) =>
     openReferences(part(sections), viewOf(candidate), { file: 'f', sections })
   test.match(open(['layer7proxy'], {}), [
-    { field: 'sections', message: /be refers to a real server.*add the section realServers/ },
+    { field: 'sections', message: /be refers to the real server .*add the section realServers/ },
   ])
   const other = { realServers: [realServer('other')], l7Backends: [backend('b2', ['other'])] }
-  test.match(open(['realServers'], other), [{ message: /b2 refers to a real server.*add the section layer7proxy/ }])
+  test.match(open(['realServers'], other), [{ message: /b2 refers to the real server .*add the section layer7proxy/ }])
   test.match(open(['fip'], {}), [{ message: /floating IP 192\.0\.2\.10.*create it first, or make a full restore/ }])
   test.same(open(['layer7proxy', 'realServers'], other), [])
   test.end()
