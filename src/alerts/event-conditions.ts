@@ -56,6 +56,20 @@ function textIn(data: object, field: string): string {
 const firstIn = (data: object, ...fields: readonly string[]): string =>
   fields.map((field) => textIn(data, field)).find((text) => text !== '') ?? ''
 
+/** What an event without a reason still tells, by its kind. */
+const DETAILS: Readonly<Record<string, readonly [words: string, field: string]>> = {
+  certificate: ['valid until', 'notAfter'],
+  login: ['from', 'address'],
+}
+
+function reasonOf(kind: string, data: object): string {
+  // A job that failed has its reason in its problem.
+  const reason = textIn(data, 'reason') || textIn(Object(Reflect.get(data, 'problem')), 'message')
+  const [words, field = ''] = DETAILS[kind] ?? []
+  const detail = textIn(data, field)
+  return reason !== '' || detail === '' ? reason : `${words} ${detail}`
+}
+
 function metBy(rule: AlertRule, kind: string, state: string, data: object): Met {
   // The fields that may name a node or a certificate beside the actual subject come last.
   const id = firstIn(data, 'id', 'floatingIpId', 'order', 'email', 'ip', 'nodeId', 'fingerprint')
@@ -64,9 +78,7 @@ function metBy(rule: AlertRule, kind: string, state: string, data: object): Met 
   const object = { type: kind, id: [textIn(data, 'backendId'), id].filter((one) => one !== '').join('/'), name }
   // Most events of nodes and applies name nothing.
   const subject = [kind, name, backend === '' ? '' : `in ${backend}`].filter((one) => one !== '').join(' ')
-  // A job that failed has its reason in its problem.
-  const reason = textIn(data, 'reason') || textIn(Object(Reflect.get(data, 'problem')), 'message')
-  const text = [subject, state, reason]
+  const text = [subject, state, reasonOf(kind, data)]
     .filter((one) => one !== '')
     .join(': ')
     .slice(0, TEXT_MAX)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { EventConditions } from '../../../src/alerts/event-conditions.ts'
 import type { Met } from '../../../src/alerts/met.ts'
+import { EVENT_KINDS } from '../../../src/model/job.ts'
 import { alertRule } from '../../fixtures/alerts.ts'
 
 const event = (data: object, kind: 'node' | 'realServer' = 'realServer') => ({ id: 1, at: '', kind, data })
@@ -59,7 +60,7 @@ t.test('each object is an alert of its own, whichever event reports it', (test) 
 })
 
 t.test('the text of an event is a sentence with its reason', (test) => {
-  const conditions = new EventConditions([alertRule({ type: 'event', events: ['apply', 'job', 'node', 'realServer'] })])
+  const conditions = new EventConditions([alertRule({ type: 'event', events: [...EVENT_KINDS] })])
   const problem = { code: 'INTERNAL', message: 'apt-get has failed' }
   for (const [kind, data] of [
     ['node', { state: 'haproxy down', reason: 'it does not answer' }],
@@ -67,6 +68,15 @@ t.test('the text of an event is a sentence with its reason', (test) => {
     ['job', { id: 'j', kind: 'update', title: 'Software update', state: 'failed', by: 'ann@corp.test', problem }],
     ['node', { state: 'started', version: '0.1.0', nodeId: 'n' }],
     ['realServer', DOWN],
+    [
+      'certificate',
+      { state: 'expires', name: 'shop', days: 7, notAfter: '2026-12-14T00:00:00.000Z', fingerprint: 'f' },
+    ],
+    [
+      'certificate',
+      { state: 'renewal failed', name: 'shop', notAfter: '2026-12-14T00:00:00.000Z', reason: 'no answer' },
+    ],
+    ['login', { state: 'refused', email: 'ann@corp.test', address: '192.0.2.7' }],
   ] as const)
     conditions.take({ id: 1, at: '', kind, data })
   test.same(
@@ -77,6 +87,9 @@ t.test('the text of an event is a sentence with its reason', (test) => {
       'job Software update: failed: apt-get has failed',
       'node: started',
       'realServer web1 in shop: down: L4CON',
+      'certificate shop: expires: valid until 2026-12-14T00:00:00.000Z',
+      'certificate shop: renewal failed: no answer',
+      'login ann@corp.test: refused: from 192.0.2.7',
     ],
   )
   test.end()
