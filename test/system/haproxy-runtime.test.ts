@@ -1,11 +1,13 @@
 import t from 'tap'
-import type { L7Backend } from '../../src/model/layer7.ts'
+import type { L7Backend, L7Real } from '../../src/model/layer7.ts'
 import type { RealServer } from '../../src/model/real-server.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { freePort } from '../fixtures/traffic.ts'
+import { until } from '../fixtures/until.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
-import { conversation, echoOrigin, get, httpOrigin } from './haproxy-traffic.ts'
+import { conversation, echoOrigin, get, httpOrigin, strictOrigin } from './haproxy-traffic.ts'
 
 /** Returns `show servers state` by server name: address, port, weight and whether it is in maintenance. */
 function states(table: string): Record<string, string> {
@@ -109,6 +111,60 @@ t.test('every option of a server is accepted at runtime as in the file', async (
       t.strictSame(added, await rows(balance === 'source'))
     }
   }
+})
+
+/** Members of a backend, and how their checks end, at origins that understand nothing but what the member speaks. */
+const CHECKED: readonly (readonly [Omit<L7Real, 'ripId'>, Record<'tcp' | 'http' | 'https', string>])[] = [
+  [{ sendProxy: true }, { tcp: 'L4OK', http: 'L7OK', https: 'L7OK' }],
+  [{ encrypted: true }, { tcp: 'L6OK', http: 'L7OK', https: 'L7OK' }],
+  [
+    { encrypted: true, sni: 'a.test', sendProxy: true },
+    { tcp: 'L6OK', http: 'L7OK', https: 'L7OK' },
+  ],
+  // No authority of the system has signed the certificate.
+  [
+    { encrypted: true, sni: 'a.test', verify: true },
+    { tcp: 'L6RSP', http: 'L6RSP', https: 'L6RSP' },
+  ],
+]
+
+t.test('a server added at runtime is checked as one in the file, with TLS and with PROXY protocol', async (t) => {
+  const { apply, ask } = haproxyFixture(t)
+  const tls = certificateMaker(t).pair({ name: 'a.test' })
+  const members: L7Real[] = []
+  for (const [at, [member]] of CHECKED.entries()) members.push({ ripId: `r${at}`, ...member })
+  const realServers = await Promise.all(
+    members.map(async ({ ripId, encrypted, sendProxy }) => {
+      const port = await strictOrigin(t, { tls, isTls: encrypted === true, hasProxy: sendProxy === true })
+      return realServer(ripId, { port })
+    }),
+  )
+  const config = (reals: readonly L7Real[]) =>
+    viewOf({
+      realServers,
+      l7Backends: (['tcp', 'http', 'https'] as const).map((type) =>
+        backend(type, [], { reals: [...reals], healthCheck: { type, interval: 1, rise: 1, fall: 1 } }),
+      ),
+    })
+  const checked = () =>
+    until(
+      'a check of each server',
+      async () => {
+        const [header = '', ...rows] = (await ask('@1 show stat -1 4 -1')).trim().split('\n')
+        const column = header.slice(2).split(',').indexOf('check_status')
+        return Object.fromEntries(rows.map((row) => row.split(',')).map((row) => [`${row[0]} ${row[1]}`, row[column]]))
+      },
+      (found) => Object.values(found).every((status) => status?.startsWith('L') === true),
+    )
+  const wanted = Object.fromEntries(
+    CHECKED.flatMap(([, ends], at) => Object.entries(ends).map(([type, end]) => [`${type} r${at}`, end])),
+  )
+  t.match(await apply(undefined, config([])), { ok: true })
+  t.match(await apply(config([]), config(members)), { ok: true })
+  t.strictSame(await checked(), wanted, 'added')
+  t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'without a reload')
+  t.match(await apply(undefined, config(members), 'reload'), { ok: true })
+  t.strictSame(await checked(), wanted, 'in the file')
 })
 
 t.test('a server with connections cannot be deleted; a reload deletes it and keeps them', async (t) => {

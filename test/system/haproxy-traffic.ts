@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import type { Pair } from '../fixtures/certificate-maker.ts'
 import { httpServer } from '../fixtures/traffic.ts'
 import { untilHolds } from '../fixtures/until.ts'
 
@@ -41,6 +43,45 @@ export async function echoOrigin(t: Test, name: string): Promise<number> {
     for (const socket of sockets) socket.destroy()
   })
   return listening(t, server)
+}
+
+const PROXY_V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+const PROXY_HEAD_BYTES = 16
+const TLS_HANDSHAKE = 0x16
+
+/**
+ * An origin that answers only clients that begin as it wants: with a PROXY header, and with TLS. Without TLS of its
+ * own it takes both, as a check over TLS of plain traffic needs.
+ */
+export async function strictOrigin(
+  t: Test,
+  { tls, isTls, hasProxy }: { readonly tls: Pair; readonly isTls: boolean; readonly hasProxy: boolean },
+): Promise<number> {
+  const plain = await httpOrigin(t, 'plain')
+  const secure = await listening(
+    t,
+    createTlsServer(tls, (_request, response) => void response.end('secure')),
+  )
+  const outer = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    let begun = Buffer.alloc(0)
+    const begin = (piece: Buffer) => {
+      begun = Buffer.concat([begun, piece])
+      const isProxied = begun.subarray(0, PROXY_V2.length).equals(PROXY_V2)
+      if (isProxied !== hasProxy) return void socket.destroy()
+      const length = isProxied ? PROXY_HEAD_BYTES + begun.readUInt16BE(PROXY_HEAD_BYTES - 2) : 0
+      if (begun.length <= length) return
+      const isHandshake = begun[length] === TLS_HANDSHAKE
+      if (isTls && !isHandshake) return void socket.destroy()
+      socket.off('data', begin).pause()
+      const inner = connect(isHandshake ? secure : plain, '127.0.0.1')
+      inner.on('error', () => socket.destroy())
+      inner.write(begun.subarray(length))
+      socket.pipe(inner).pipe(socket)
+    }
+    socket.on('data', begin)
+  })
+  return listening(t, outer)
 }
 
 export interface Answer {

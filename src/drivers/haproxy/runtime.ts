@@ -64,13 +64,19 @@ function commandsFor({ backendId, before, after }: ServerChange): readonly Socke
   return before === undefined ? additionOf(target, after) : alterationOf(target, before, after)
 }
 
+/** Options of traffic, and those with which the check does the same: a check in the file does so without being told. */
+const ALSO_FOR_CHECKS = { ssl: 'check-ssl', 'send-proxy-v2': 'check-send-proxy' } as const
+
 function additionOf(target: string, entry: Server): readonly SocketCommand[] {
   const options = `${entry.options.trim()} weight ${entry.weight}`.trim().split(' ')
-  const commands = [
-    toServer(['New server registered.'], 'add', 'server', target, endpointText(entry.ip, entry.port), ...options),
-  ]
+  const isChecked = options.includes('check')
+  const ofCheck = Object.entries(ALSO_FOR_CHECKS).flatMap(([name, same]) =>
+    isChecked && options.includes(name) ? [same] : [],
+  )
+  const words = [endpointText(entry.ip, entry.port), ...options, ...ofCheck]
+  const commands = [toServer(['New server registered.'], 'add', 'server', target, ...words)]
   // A server added at runtime starts in maintenance with its checks off, unlike one in the file.
-  if (options.includes('check')) commands.push(toServer(SILENT, 'enable', 'health', target))
+  if (isChecked) commands.push(toServer(SILENT, 'enable', 'health', target))
   if (!entry.halted) commands.push(toServer(SILENT, 'enable', 'server', target))
   return commands
 }

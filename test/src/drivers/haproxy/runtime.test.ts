@@ -74,6 +74,19 @@ t.test('an added server gets everything that the file would say', (t) => {
   t.end()
 })
 
+t.test('the check of an added server does what that of one in the file does without being told', (t) => {
+  const added = (more: object, type: 'tcp' | 'none') => {
+    const reals = [{ ripId: 'r1' }, { ripId: 'r2', ...more }]
+    return requests(stepFor([server], [server, realServer('r2')], { reals, healthCheck: { type } }))[0]
+  }
+  const check = ' check inter 2s rise 2 fall 3 weight 100'
+  const head = '@1 add server b/r2 127.0.0.1:8000'
+  t.equal(added({ encrypted: true }, 'tcp'), `${head} ssl verify none${check} check-ssl`)
+  t.equal(added({ sendProxy: true }, 'tcp'), `${head} send-proxy-v2${check} check-send-proxy`)
+  t.equal(added({ encrypted: true, sendProxy: true }, 'none'), `${head} ssl verify none send-proxy-v2 weight 100`)
+  t.end()
+})
+
 t.test('a removed server', (t) => {
   const step = stepFor([server, realServer('r2')], [server])
   t.strictSame(step.commands, [
