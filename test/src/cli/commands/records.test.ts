@@ -11,6 +11,34 @@ t.test('every kind is listed', async (test) => {
   for (const kind of Object.keys(KINDS)) test.match(await run(`get ${kind}`), { exit: 0, err: '', out: /^[A-Z]/ }, kind)
 })
 
+t.test('services and backends of both layers are one list', async (test) => {
+  const { run, call } = await fixture(test)
+  const make = async (path: string, body: object) => test.equal((await call('POST', path, { body })).status, 201, path)
+  await make('/ipvsDirector/rips', { name: 'web1', ip: '192.0.2.1', port: 80 })
+  const reals = [{ ripId: { name: 'web1' } }]
+  await make('/layer7proxy/backends', { name: 'seven', mode: 'http', reals, owner: 'shop' })
+  await make('/ipvsDirector/backends', { name: 'four', reals, healthCheck: { type: 'none' } })
+  const ends = { ip: '192.0.2.50', ports: '80,443', enabled: false }
+  const ofKernel = { protocol: 'udp', forwarding: 'masq', backendId: { name: 'four' } }
+  await make('/layer7proxy/frontends', { name: 'www', mode: 'http', ip: '127.0.0.1', ports: '8095', owner: 'shop' })
+  await make('/ipvsDirector/frontends', { name: 'dns', ...ends, ...ofKernel })
+  const rows = async (kind: string) =>
+    (await run(`get ${kind}`)).out
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/))
+  test.same(await rows('services'), [
+    ['NAME', 'LAYER', 'ADDRESS', 'PORTS', 'MODE', 'STATE', 'OWNER'],
+    ['www', '7', '127.0.0.1', '8095', 'http', 'on', 'shop'],
+    ['dns', '4', '192.0.2.50', '80,443', 'udp', 'off'],
+  ])
+  test.same(await rows('backends'), [
+    ['NAME', 'LAYER', 'BALANCE', 'SERVERS', 'CHECK', 'OWNER'],
+    ['seven', '7', 'roundrobin', '1', 'tcp', 'shop'],
+    ['four', '4', 'wlc', '1', 'none'],
+  ])
+})
+
 t.test('records are found by name, in four forms', async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web 1', ip: '192.0.2.1', port: 80, owner: 'shop' } })
