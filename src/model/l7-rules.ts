@@ -120,7 +120,11 @@ const Action = closed(
         description: 'For rewritePath: how value is compared with the path. Default begins.',
       }),
     ),
-    per: Type.Optional(Type.Enum([...LIMITED], { description: 'For limit: what requests are counted by.' })),
+    per: Type.Optional(
+      Type.Enum([...LIMITED], {
+        description: 'For limit: what requests are counted by; a path percent-decoded, as in conditions.',
+      }),
+    ),
     rate: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'For limit: requests allowed within over.' }),
     ),

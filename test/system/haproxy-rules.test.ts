@@ -415,7 +415,12 @@ t.test('limits count by their key, and keep their counts over a reload', async (
     await statuses(byHeader, [key('a'), key('a'), key('a'), key('b'), {}, {}, {}]),
     [200, 200, 429, 200, 200, 200, 200],
   )
+  // The tokens of one issuer begin alike.
+  const [ann, ben] = ['ann', 'ben'].map((name) => key(`Bearer ${'x'.repeat(500)}${name}`))
+  test.same(await statuses(byHeader, [ann ?? {}, ann ?? {}, ann ?? {}, ben ?? {}]), [200, 200, 429, 200])
   test.same(await statuses(byPath, [{ path: '/a' }, { path: '/a?x' }, { path: '/a' }, {}]), [200, 200, 429, 200])
+  // As for conditions, these are the same path.
+  test.same(await statuses(byPath, [{ path: '/%61' }, { path: '//a' }, { path: '/a%20' }]), [429, 429, 200])
   // A HAProxy that started without peers gives up learning after some seconds; only then does it teach.
   const isReady = async () =>
     (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await command('@1 show peers'))?.[1]) & 3) === 3

@@ -18,7 +18,6 @@ const IS_NAMED = '{ req.ssl_sni -m found }'
 const TARPIT_S = 10
 /** Maximum number of keys in a table; the oldest are dropped. */
 const LIMITED_ENTRIES = '1m'
-const KEY_LENGTH = 128
 
 interface Fetches {
   readonly of: Readonly<Record<Condition['type'], (name: string) => string>>
@@ -156,12 +155,11 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
     `return status ${status}${payloadOf(contentType, body)}${cond}`,
   ],
   limit: ({ action, cond, counter, table }) => {
-    const { per = 'source', name = '', rate = 0, burst = 0, over = 1, answer = 429 } = action
-    const key = { source: 'src', path: 'path', header: `req.fhdr(${name})`, cookie: `req.cook(${name})` }[per]
+    const { rate = 0, burst = 0, over = 1, answer = 429 } = action
     // Only requests that the line above has tracked have this counter.
     const beyond = `{ sc_http_req_rate(${counter}) gt ${rate + burst} }`
     return [
-      `track-sc${counter} ${key} table ${table}${cond}`,
+      `track-sc${counter} ${keyOf(action)} table ${table}${cond}`,
       `return status ${answer} content-type text/plain string 'Too many requests' hdr Retry-After ${over} if ${beyond}`,
     ]
   },
@@ -309,6 +307,12 @@ export function backendRules({ rules = [] }: Pick<L7Backend, 'rules'>): readonly
 
 const asksForSni = (rule: Rule) => conditionsOf(rule).some(({ type }) => type === 'sni')
 
+/** Texts are counted by their digest: tokens of one issuer begin alike, and a table cuts keys to a fixed length. */
+function keyOf({ per = 'source', name = '' }: Action): string {
+  const fetch = OF_REQUESTS.of[per](name)
+  return per === 'source' ? fetch : `${fetch},sha1`
+}
+
 interface Limit {
   readonly at: number
   /** Name of the table. */
@@ -323,12 +327,12 @@ export function limitsOf({ id, rules = [] }: Pick<L7Frontend, 'id' | 'rules'>): 
   const seen = new Map<string, number>()
   return rules.flatMap(({ when, do: action }, at): Limit[] => {
     if (action.type !== 'limit') return []
-    const { per, name, over = 1 } = action
-    const content = JSON.stringify([id, when, per, name, over])
+    const { per = 'source', over = 1 } = action
+    const content = JSON.stringify([id, when, keyOf(action), over])
     const count = seen.get(content) ?? 0
     seen.set(content, count + 1)
     const table = `limit_${createHash('sha256').update(`${count} ${content}`).digest('hex').slice(0, 16)}`
-    const type = per === 'source' ? 'ipv6' : `string len ${KEY_LENGTH}`
+    const type = per === 'source' ? 'ipv6' : 'binary len 20'
     const statement = `table ${table} type ${type} size ${LIMITED_ENTRIES} expire ${over}s store http_req_rate(${over}s)`
     return [{ at, name: `${PEERS}/${table}`, statement }]
   })
