@@ -70,7 +70,7 @@ export async function strictOrigin(
       const isProxied = begun.subarray(0, PROXY_V2.length).equals(PROXY_V2)
       if (isProxied !== hasProxy) return void socket.destroy()
       const length = isProxied ? PROXY_HEAD_BYTES + begun.readUInt16BE(PROXY_HEAD_BYTES - 2) : 0
-      if (begun.length <= length) return
+      if (begun.length <= length) return undefined
       const isHandshake = begun[length] === TLS_HANDSHAKE
       if (isTls && !isHandshake) return void socket.destroy()
       socket.off('data', begin).pause()
