@@ -65,14 +65,16 @@ export async function strictOrigin(
   const outer = createTcpServer((socket) => {
     socket.on('error', () => undefined)
     let begun = Buffer.alloc(0)
-    const begin = (piece: Buffer) => {
+    const begin = (piece: Buffer): void => {
       begun = Buffer.concat([begun, piece])
       const isProxied = begun.subarray(0, PROXY_V2.length).equals(PROXY_V2)
-      if (isProxied !== hasProxy) return void socket.destroy()
       const length = isProxied ? PROXY_HEAD_BYTES + begun.readUInt16BE(PROXY_HEAD_BYTES - 2) : 0
-      if (begun.length <= length) return undefined
+      if (isProxied === hasProxy && begun.length <= length) return
       const isHandshake = begun[length] === TLS_HANDSHAKE
-      if (isTls && !isHandshake) return void socket.destroy()
+      if (isProxied !== hasProxy || (isTls && !isHandshake)) {
+        socket.destroy()
+        return
+      }
       socket.off('data', begin).pause()
       const inner = connect(isHandshake ? secure : plain, '127.0.0.1')
       inner.on('error', () => socket.destroy())
