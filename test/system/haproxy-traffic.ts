@@ -77,7 +77,9 @@ export async function strictOrigin(
       }
       socket.off('data', begin).pause()
       const inner = connect(isHandshake ? secure : plain, '127.0.0.1')
-      inner.on('error', () => socket.destroy())
+      // Checks end with a reset, which a pipe does not pass on.
+      inner.on('error', () => undefined).on('close', () => socket.destroy())
+      socket.on('close', () => inner.destroy())
       inner.write(begun.subarray(length))
       socket.pipe(inner).pipe(socket)
     }
