@@ -1,4 +1,5 @@
 import type { Event } from '../events/events.ts'
+import { cutText } from '../base/cut-text.ts'
 import type { AlertRule } from '../model/alerts.ts'
 import { type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
 
@@ -62,7 +63,7 @@ const DETAILS: Readonly<Record<string, readonly [words: string, field: string]>>
   login: ['from', 'address'],
 }
 
-function reasonOf(kind: string, data: object): string {
+function readReason(kind: string, data: object): string {
   // A job that failed has its reason in its problem.
   const reason = textIn(data, 'reason') || textIn(Object(Reflect.get(data, 'problem')), 'message')
   const [words, field = ''] = DETAILS[kind] ?? []
@@ -70,18 +71,17 @@ function reasonOf(kind: string, data: object): string {
   return reason !== '' || detail === '' ? reason : `${words} ${detail}`
 }
 
+const joined = (parts: readonly string[], by: string): string => parts.filter((part) => part !== '').join(by)
+
 function metBy(rule: AlertRule, kind: string, state: string, data: object): Met {
   // The fields that may name a node or a certificate beside the actual subject come last.
   const id = firstIn(data, 'id', 'floatingIpId', 'order', 'email', 'ip', 'nodeId', 'fingerprint')
   const backend = textIn(data, 'backendName')
   const name = firstIn(data, 'name', 'title', 'email', 'ip', 'id')
-  const object = { type: kind, id: [textIn(data, 'backendId'), id].filter((one) => one !== '').join('/'), name }
+  const object = { type: kind, id: joined([textIn(data, 'backendId'), id], '/'), name }
   // Most events of nodes and applies name nothing.
-  const subject = [kind, name, backend === '' ? '' : `in ${backend}`].filter((one) => one !== '').join(' ')
-  const text = [subject, state, reasonOf(kind, data)]
-    .filter((one) => one !== '')
-    .join(': ')
-    .slice(0, TEXT_MAX)
+  const subject = joined([kind, name, backend === '' ? '' : `in ${backend}`], ' ')
+  const text = cutText(joined([subject, state, readReason(kind, data)], ': '), TEXT_MAX)
   // A repetition for the same object is the same alert.
   return { rule, key: `${kind}/${object.id}/${state}`, object, value: null, text }
 }

@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { createTransport, type Transporter } from 'nodemailer'
+import { cutText } from '../../src/base/cut-text.ts'
 import { checkServerIdentity } from '../../src/base/server-identity.ts'
 import type { AlertMessage, AlertTarget } from '../../src/model/alerts.ts'
 import type { Found } from '../../src/base/outward-place.ts'
@@ -111,10 +112,7 @@ function mailOf(message: AlertMessage, { from = '', to = [] }: AlertTarget, host
   return {
     from: { name: 'Fulcrum', address: from },
     to: to.map((address) => ({ name: '', address })),
-    // Cuts no surrogate pair in half.
-    subject: titleOf(message)
-      .slice(0, SUBJECT_MAX)
-      .replace(/[\ud800-\udbff]$/, ''),
+    subject: cutText(titleOf(message), SUBJECT_MAX),
     text: `${[plain(titleOf(message)), '', ...linesOf(message)].join('\n')}\n`,
     messageId: `<${message.id}@${domain}>`,
     date: new Date(message.at),

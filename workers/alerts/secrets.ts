@@ -1,3 +1,4 @@
+import { cutText } from '../../src/base/cut-text.ts'
 import { withoutSecrets } from '../../src/base/mask.ts'
 import { type AlertTarget, TARGET_SECRETS } from '../../src/model/alerts.ts'
 
@@ -13,10 +14,11 @@ const REASON_MAX = 500
  * Makes the words of a server or library fit for logs and answers: cut after masking, or half a secret would remain.
  */
 export const shownReason = (said: string, target: AlertTarget): string =>
-  withoutSecrets(said, secretsOf(target))
+  cutText(
     // oxlint-disable-next-line no-control-regex -- they are what is taken out
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-    .slice(0, REASON_MAX)
+    withoutSecrets(said, secretsOf(target)).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' '),
+    REASON_MAX,
+  )
 
 /**
  * Returns the secrets that a server may repeat, in the forms in which it received them. An error page quotes the

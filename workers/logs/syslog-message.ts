@@ -1,3 +1,4 @@
+import { cutText } from '../../src/base/cut-text.ts'
 import { COMBINED_HEADERS } from '../../src/drivers/haproxy/access-log.ts'
 import { headersIn, type LogRow } from '../../storage/logs/row.ts'
 import type { Way } from './line.ts'
@@ -57,8 +58,7 @@ const escaped = (text: string): string =>
   )
 
 function shortened(row: LogRow, characters_max: number): LogRow {
-  // Cuts no surrogate pair in half.
-  const short = (text: string) => text.slice(0, characters_max).replace(/[\ud800-\udbff]$/, '')
+  const short = (text: string) => cutText(text, characters_max)
   return {
     ...row,
     method: short(row.method),

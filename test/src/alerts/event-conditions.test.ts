@@ -95,6 +95,16 @@ t.test('the text of an event is a sentence with its reason', (test) => {
   test.end()
 })
 
+t.test('a long text is cut between characters', (test) => {
+  const conditions = new EventConditions([alertRule({ type: 'event', events: ['realServer'] })])
+  for (const [at, pad] of ['', 'x'].entries())
+    conditions.take(event({ ...DOWN, id: `r${at}`, reason: pad + '😀'.repeat(400) }))
+  const texts = metOf(conditions).map(({ text }) => text)
+  test.same(texts.map(({ length }) => length).toSorted(), [499, 500])
+  for (const text of texts) test.ok(text.isWellFormed())
+  test.end()
+})
+
 t.test('a rule may name several kinds, and others are ignored', (test) => {
   const rule = alertRule({ type: 'event', events: ['node', 'realServer', 'node'] })
   const conditions = new EventConditions([rule, alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })])
