@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Caller } from '../fixtures/appliance.ts'
-import { signed } from '../fixtures/backup.ts'
+import { signed, uploadBackup } from '../fixtures/backup.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { until } from '../fixtures/until.ts'
 import { fullRecords } from './full-records.ts'
@@ -9,8 +9,7 @@ import { fullRecords } from './full-records.ts'
 const KEPT: ReadonlySet<string> = new Set(['users', 'roles', 'nodes'])
 
 async function restore(call: Caller, backup: string): Promise<void> {
-  const { json } = await call('POST', '/backup/upload', { body: { backup } })
-  const file = /stored as (\S+)/.exec(json.message)?.[1]
+  const file = await uploadBackup(call, backup)
   const { job } = (await call('POST', '/backup/restore', { body: { file } })).json
   const ask = async () => (await call('GET', `/jobs/${job}`)).json.data
   const { state, problem } = await until('its check', ask, (now) => now.state !== 'running')

@@ -5,7 +5,7 @@ import { type Caller, ETH1, type Received } from '../../fixtures/appliance.ts'
 import { ownAppliance, sharedAppliance } from '../../fixtures/shared-appliance.ts'
 import { type ComputePool, InlinePool } from '../../../src/threads/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
-import { signed } from '../../fixtures/backup.ts'
+import { signed, uploadBackup } from '../../fixtures/backup.ts'
 import { until } from '../../fixtures/until.ts'
 
 const borrow = sharedAppliance(t)
@@ -38,12 +38,6 @@ async function populate(call: Caller, node: string) {
   await id(`/${node}/sips`, { groupId: group, ip: '192.0.2.9' })
   await call('PUT', '/services/apply')
   return { rip, backend, group }
-}
-
-async function upload(call: Caller, text: string): Promise<string> {
-  const answer = await call('POST', '/backup/upload', { body: { backup: text } })
-  if (answer.status !== 200) throw new Error(answer.text)
-  return /stored as (\S+)/.exec(answer.json.message)?.[1] ?? ''
 }
 
 async function restored(test: Test, call: Caller, body: object, headers: Readonly<Record<string, string>> = {}) {
@@ -83,7 +77,7 @@ t.test('a backup is one JSON file of running, stored nowhere on the way', async 
 t.test('uploads are listed with nodes and sections, restored and deleted', async (test) => {
   const { call, node, state } = await lend()
   await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const { data } = (await call('GET', '/backup/list')).json
   test.match(data.uploads, [{ file, dateTime: /^\d\d\/\d\d\/\d{4} \d\d:\d\d:\d\d \+0000$/, nodes: [{ id: node }] }])
   test.same(
@@ -99,7 +93,7 @@ t.test('uploads are listed with nodes and sections, restored and deleted', async
   test.same(readdirSync(join(state, 'backups', 'uploads')), [file])
   test.equal((await call('DELETE', `/backup/${file}`)).status, 200)
   test.match((await call('DELETE', `/backup/${file}`)).json, { code: 'NOT_FOUND' })
-  await upload(call, (await call('GET', '/backup')).text)
+  await uploadBackup(call, (await call('GET', '/backup')).text)
   await call('DELETE', '/backup/uploads')
   test.same((await call('GET', '/backup/list')).json.data.uploads, [])
   test.equal((await call('DELETE', '/backup/auto')).status, 200)
@@ -109,7 +103,7 @@ t.test('uploads are listed with nodes and sections, restored and deleted', async
 t.test('a partial restore is staged, for review and apply', async (test) => {
   const { call, node } = await lend()
   const { rip } = await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   await call('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 9999 } })
   await call('PUT', '/services/apply')
   const answer = await call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
@@ -124,7 +118,7 @@ t.test('a partial restore is staged, for review and apply', async (test) => {
 t.test('a partial restore that would leave references open names the missing section', async (test) => {
   const { call, node } = await lend()
   const { rip, backend } = await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   await call('PUT', `/layer7proxy/backends/${backend}`, { body: { reals: [] } })
   await call('DELETE', `/ipvsDirector/rips/${rip}`)
   const answer = await call('POST', '/backup/restore', { body: { file, sections: ['layer7proxy'] } })
@@ -138,7 +132,7 @@ t.test('path independence: backup, everything changed, full restore, apply: the 
   const { call, node } = await lend()
   const { rip, backend, group } = await populate(call, node)
   const before = await call('GET', '/backup')
-  const file = await upload(call, before.text)
+  const file = await uploadBackup(call, before.text)
   await call('PUT', `/layer7proxy/backends/${backend}`, { body: { reals: [], name: 'other' } })
   await call('DELETE', `/ipvsDirector/rips/${rip}`)
   await call('POST', '/rbac/groups', { body: { id: 'ops', name: 'Ops' } })
@@ -160,7 +154,7 @@ t.test('a backup under a passphrase shows no secret and needs it for a restore',
   test.notOk('X-Backup-Warning' in sealed.headers)
   test.notMatch(sealed.text, /argon2|web 1|198\.51\.100\.7/)
   test.match(sealed.json.sections.rbac.data.encrypted, { kdf: 'scrypt', cipher: 'aes-256-gcm', tag: String })
-  const file = await upload(call, sealed.text)
+  const file = await uploadBackup(call, sealed.text)
   test.same(codes(await call('POST', '/backup/restore', { body: { file } })), [
     'X-Backup-Passphrase PASSPHRASE_REQUIRED',
   ])
@@ -177,7 +171,7 @@ t.test('a backup under a passphrase shows no secret and needs it for a restore',
 t.test('fields belong to one kind of restore; every problem is reported at once', async (test) => {
   const { call, node } = await lend()
   await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const restore = (body: object) => call('POST', '/backup/restore', { body: { file, ...body } })
   test.same(codes(await restore({ sections: ['system', 'nope', 'rbac'], nodeId: node, ip: '192.0.2.1' })), [
     'sections.0 FULL_RESTORE_ONLY',
@@ -210,7 +204,7 @@ t.test('the management address of a full restore exists, whatever the backup say
     body: { name: 'management', networkIp: '192.0.2.0', networkMask: 24, gateway: '192.0.2.254', defaultGateway: true },
   })
   await call('PUT', '/services/apply')
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const address = { ip: '203.0.113.5', mask: 24, gateway: '203.0.113.1', interface: 'eth1' }
   test.match(await restored(test, call, { file, ...address }), { state: 'succeeded' })
   const groups = (await call('GET', '/ipgroups')).json.data
@@ -239,7 +233,7 @@ t.test('without the right to manage roles, users and roles cannot be restored ei
   await call('POST', '/localUsers/users', { body: { ...person, roles: [role] } })
   await call('PUT', '/services/apply')
   const token = await login(person.email, person.password)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const restore = (sections?: readonly string[]) =>
     anonymous('POST', '/backup/restore', { token, body: { file, ...(sections === undefined ? {} : { sections }) } })
   test.equal((await restore(['rbac'])).status, 200, 'nothing of them would change')
@@ -269,7 +263,7 @@ t.test('no edit waits while a backup is opened', async (test) => {
   }
   const { call, node } = await ownAppliance(test, { machineMore: { compute } })
   await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const restoring = call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
   await opening
   const body = { name: 'meanwhile', ip: '192.0.2.77', port: 80 }
@@ -284,7 +278,7 @@ t.test('no edit waits while a backup is opened', async (test) => {
 t.test('TRANSACTION_OPEN, inside and outside it', async (test) => {
   const { call, node } = await lend()
   await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const { id } = (await call('POST', '/transactions')).json.data
   for (const headers of [{}, { 'x-transaction-id': id }]) {
     const answer = await call('POST', '/backup/restore', { body: { file, sections: ['rbac'] }, headers })
@@ -297,7 +291,7 @@ t.test('a restore that would leave no administrator is reported by its check, an
   await populate(call, node)
   const backup = (await call('GET', '/backup')).json
   for (const user of backup.sections.rbac.data.users) user.disabled = true
-  const file = await upload(call, signed(backup))
+  const file = await uploadBackup(call, signed(backup))
   test.match(await restored(test, call, { file }), { state: 'failed', problem: { code: 'IN_USE' } })
   test.match((await call('PUT', '/services/apply')).json, { code: 'IN_USE' })
   test.equal((await call('DELETE', '/services/pending')).status, 200, 'and can be discarded')
@@ -310,7 +304,7 @@ t.test('an apply of a restore is preceded by an automatic backup of the old stat
   await call('DELETE', '/backup')
   const before = (await call('GET', '/backup')).json
   before.sections.realServers.data.realServers[0].weight = 7
-  const file = await upload(call, signed(before))
+  const file = await uploadBackup(call, signed(before))
   await call('POST', '/backup/restore', { body: { file, sections: ['realServers'] } })
   test.same((await call('GET', '/backup/list')).json.data.auto, [])
   await call('PUT', '/services/apply')
@@ -325,7 +319,7 @@ t.test('an apply of a restore is preceded by an automatic backup of the old stat
 t.test('a file damaged after its upload is neither listed nor restored', async (test) => {
   const { call, node, state } = await lend()
   await populate(call, node)
-  const file = await upload(call, (await call('GET', '/backup')).text)
+  const file = await uploadBackup(call, (await call('GET', '/backup')).text)
   const path = join(state, 'backups', 'uploads', file)
   writeFileSync(path, readFileSync(path, 'utf8').slice(0, -40))
   test.same((await call('GET', '/backup/list')).json.data.uploads, [])
@@ -356,7 +350,7 @@ t.test(
     await call('POST', '/fips', { body: { groupId: group, ip: '192.0.2.20' } })
     await call('POST', '/layer7proxy/frontends', { body: { name: 'vip', mode: 'http', ip: '192.0.2.20', ports: '80' } })
     await call('PUT', '/services/apply')
-    const file = await upload(call, (await call('GET', '/backup')).text)
+    const file = await uploadBackup(call, (await call('GET', '/backup')).text)
     const restoredBy = async (body: object) => {
       if ('sections' in body) await call('POST', '/backup/restore', { body })
       else await restored(test, call, body)
