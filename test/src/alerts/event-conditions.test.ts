@@ -100,7 +100,7 @@ t.test('a long text is cut between characters', (test) => {
   for (const [at, pad] of ['', 'x'].entries())
     conditions.take(event({ ...DOWN, id: `r${at}`, reason: pad + '😀'.repeat(400) }))
   const texts = metOf(conditions).map(({ text }) => text)
-  test.same(texts.map(({ length }) => length).toSorted(), [499, 500])
+  test.same(new Set(texts.map(({ length }) => length)), new Set([499, 500]))
   for (const text of texts) test.ok(text.isWellFormed())
   test.end()
 })
