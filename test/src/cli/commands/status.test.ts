@@ -25,7 +25,7 @@ t.test('the state, at a glance, and as an exit code', async (test) => {
   )
   test.match(out, /^LAYER +FRONTENDS +BACKENDS +SERVERS +DRAINED +HALTED +SESSIONS +NEW\/S +REQUESTS\/S\n7 +\d\/1 up/)
   test.match(out, /1 change is pending, 1 yours\./)
-  test.ok(exit <= 2)
+  test.equal(exit, Number(/^(?:warning|critical): /m.test(out)) + Number(/^critical: /m.test(out)))
   test.match(JSON.parse((await run('status --json')).out), { layer7: { frontends: { total: 1 } } })
   const away = await fulcrum(['status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
   test.match(away, { exit: 3, err: /nothing listens there/ })

@@ -108,7 +108,9 @@ t.test('every check comes before the reload, and the whole configuration is chec
   const steps = driver.plan(of(), of({ sshPort: 2222 }), runtime)
   const judged = steps.find((step) => step.kind === 'run' && step.expect !== undefined)
   t.match(judged, { expect: { prefix: 'port ', lines: ['port 2222'] }, why: /remove every other "Port" line/ })
-  t.ok(steps.indexOf(judged as Step) < steps.findIndex(({ kind }) => kind === 'unit'))
+  const acts = steps.findIndex(({ kind }) => kind === 'unit')
+  t.ok(acts > steps.indexOf(judged as Step))
+  t.ok(steps.findLastIndex(({ kind }) => kind === 'check') < acts)
   t.end()
 })
 

@@ -47,9 +47,9 @@ t.test('a major version: a separate check, then a snapshot, then the sources, wh
   const change = { folder: '/job', files: ['/etc/apt/sources.list'], suites: [{ from: 'a', to: 'b' }] }
   const lines = argvOf(majorSteps({ ...change, snapshot: ['lvcreate', 'x'] }))
   const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line))
-  test.ok(at(/sourceparts=\/job\/sources/) < at(/^lvcreate x$/))
-  test.equal(lines[at(/^lvcreate x$/) + 1], 'suites')
-  test.ok(at(/^lvcreate x$/) < at(/dist-upgrade/))
+  const [trial, snapshot, upgrade] = [at(/sourceparts=\/job\/sources/), at(/^lvcreate x$/), at(/dist-upgrade/)]
+  test.ok(trial >= 0 && trial < snapshot && snapshot < upgrade, lines.join('\n'))
+  test.equal(lines[snapshot + 1], 'suites')
   const refreshed = majorSteps({ ...change, snapshot: undefined }).find(
     (step) => step.kind === 'program' && step.otherwise !== undefined,
   )
