@@ -206,6 +206,7 @@ async function judged(world: World): Promise<readonly string[]> {
   for (const observer of observers) {
     const { records, pending } = await shown(observer)
     const { name } = observer.node
+    if (!observer.edits.some(({ outcome }) => outcome === 'answered')) violations.push(`${name} has answered no edit`)
     const own = ({ name: called }: { readonly name: string }) => called !== 'origin'
     if (records === null) violations.push(`${name} does not answer`)
     else violations.push(...recordViolations(name, edits, records.filter(own)))
