@@ -117,10 +117,11 @@ export class FileRoom {
 
 function refusalOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'ERROR'
-  return REFUSALS[code] ?? `its file cannot be written (${code})`
+  return DISK_REFUSALS[code] ?? `its file cannot be written (${code})`
 }
 
-const REFUSALS: Readonly<Record<string, string>> = {
+/** What refused a write, by the code of its error. */
+export const DISK_REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota of the disk is used up',
   EFBIG: 'its file has reached the maximum size',

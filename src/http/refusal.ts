@@ -1,3 +1,4 @@
+import { DISK_REFUSALS } from '../../storage/room.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Log, logDefect } from '../base/log.ts'
 import { type Answer, failure } from './envelope.ts'
@@ -18,26 +19,26 @@ export function answerRefusal(error: unknown, requestId: string, log: Log): Answ
   return failure(new ApiError('INTERNAL', `The daemon has a defect; see its log for ${requestId}`))
 }
 
-const REASONS: ReadonlyMap<unknown, string> = new Map([
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the quota of the disk is used up'],
-  ['EROFS', 'the disk is read-only'],
-  ['EIO', 'the disk fails (EIO)'],
-])
-/** Reasons that a user of the API can do something about. */
-const ROOM = /full|quota/
+/** Codes that only a disk gives. A socket that cannot be opened, for instance, has others. */
+const OF_DISKS = new Set<unknown>(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
+
+const FREE = 'free space on the disk of the state folder, for instance with DELETE /backup/uploads'
+const RAISE = 'raise the limit (ulimit, or Limit… in the unit of the daemon)'
+const ADVICE: ReadonlyMap<string | undefined, string> = new Map(
+  Object.entries({ ENOSPC: FREE, EDQUOT: FREE, EFBIG: RAISE, EMFILE: RAISE }).map(([code, advice]) => [
+    DISK_REFUSALS[code],
+    `${advice}, and repeat the request`,
+  ]),
+)
+const REPAIR = 'repair the disk of the state folder, and repeat the request when it is writable'
 
 /** Says what happened, and what to do, if nothing can be written. */
-export function noRoom(reason: string): string {
-  const advice = ROOM.test(reason)
-    ? 'free space on the disk of the state folder, for instance with DELETE /backup/uploads, and repeat the request'
-    : 'repair the disk of the state folder, and repeat the request when it is writable'
-  return `Nothing was changed, because ${reason}: ${advice}`
-}
+export const noRoom = (reason: string): string =>
+  `Nothing was changed, because ${reason}: ${ADVICE.get(reason) ?? REPAIR}`
 
 /** Returns why there was no room to write; undefined for another error. */
 export function noRoomReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'NoRoomError') return error.message
-  return 'code' in error ? REASONS.get(error.code) : undefined
+  return 'code' in error && OF_DISKS.has(error.code) ? DISK_REFUSALS[String(error.code)] : undefined
 }

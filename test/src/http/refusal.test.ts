@@ -2,7 +2,7 @@ import t from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { noRoom, noRoomReason, answerRefusal } from '../../../src/http/refusal.ts'
-import { NoRoomError, StoreFailedError } from '../../../storage/room.ts'
+import { noRoom as noRoomInStore, NoRoomError, StoreFailedError } from '../../../storage/room.ts'
 
 t.test('a refusal is answered as it is, a full disk plainly, a defect only in the log', async (test) => {
   const lines: string[] = []
@@ -31,4 +31,12 @@ t.test('a full disk is distinguished from a defect, with what to do about it', a
   test.equal(noRoomReason('ENOSPC'), undefined)
   test.match(noRoom('the disk is full'), /the disk is full: free space/)
   test.match(noRoom('the disk is read-only'), /the disk is read-only: repair the disk/)
+  test.match(noRoom('its file cannot be written (ENXIO)'), /repair the disk/)
+})
+
+t.test('what a limit of the process refuses is no fault of the disk', async (test) => {
+  const refused = (code: string) => noRoom(noRoomInStore(Object.assign(new Error('open'), { code })).message)
+  test.match(refused('EMFILE'), /too many open files: raise the limit/)
+  test.match(refused('EFBIG'), /maximum size: raise the limit/)
+  test.match(refused('EDQUOT'), /quota of the disk is used up: free space/)
 })
