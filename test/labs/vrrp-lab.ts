@@ -12,6 +12,7 @@ import { READY, STATES_FOLDER } from '../../src/drivers/vrrp/paths.ts'
 import { findProgram } from '../../workers/host/programs.ts'
 import { frontend } from '../fixtures/config.ts'
 import type { Records } from '../fixtures/view.ts'
+import { killIfAlive } from '../fixtures/kill.ts'
 import { until } from '../fixtures/until.ts'
 import { cable, namespace, type Namespace, namespaceObstacle } from '../system/network-namespace.ts'
 
@@ -186,7 +187,7 @@ export class LabNode {
   /** Kills the first process of keepalived for VRRP and its child. */
   async killKeepalived(): Promise<void> {
     const text = await this.#read('/run/fulcrum-vrrp/keepalived.pid', '/run/fulcrum-vrrp/keepalived-vrrp.pid')
-    for (const pid of text.trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
+    for (const pid of text.trim().split('\n')) killIfAlive(Number(pid))
   }
 
   /** Cuts it off without its network interface noticing. */

@@ -9,6 +9,7 @@ import { limitsOf } from '../../src/drivers/haproxy/l7-rules.ts'
 import type { Sharing } from '../../src/drivers/haproxy/sharing.ts'
 import type { Rule } from '../../src/model/l7-rules.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { killIfAlive } from '../fixtures/kill.ts'
 import { until } from '../fixtures/until.ts'
 import { answerTo, clientsIn, greetedFrom, hasAsked, talksWith } from '../fixtures/table-sharing.ts'
 import { freePort, ownLoopback } from '../fixtures/traffic.ts'
@@ -137,7 +138,7 @@ t.test('the other node knows what one has learned', async (t) => {
     const before = await knownTo('a')
     const worker = Number(/^Pid: (\d+)$/m.exec(await nodes.b.ask('@1 show info'))?.[1])
     const both = [Number(readFileSync(join(nodes.b.folder, 'haproxy.pid'), 'utf8')), worker]
-    for (const pid of both) process.kill(pid, 'SIGKILL')
+    for (const pid of both) killIfAlive(pid)
     for (const pid of both) await gone(pid)
     await ask(a, 4)
     t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })

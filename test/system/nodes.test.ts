@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import { findProcesses } from '../../workers/host/processes.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { MAIN } from '../fixtures/daemon.ts'
+import { killIfAlive } from '../fixtures/kill.ts'
 import { until } from '../fixtures/until.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { type ApiClient, apiClient } from './api-client.ts'
@@ -115,7 +116,7 @@ t.test('three nodes with one command', async (t) => {
     return started
   }
   t.teardown(async () => {
-    for (const { pid } of ofIt()) process.kill(pid, 'SIGKILL')
+    for (const { pid } of ofIt()) killIfAlive(pid)
   })
 
   await t.test('a port in use is reported before anything starts', async (t2) => {

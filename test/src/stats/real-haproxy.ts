@@ -6,6 +6,7 @@ import { createServer, get, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { killIfAlive } from '../../fixtures/kill.ts'
 import { until } from '../../fixtures/until.ts'
 
 export interface HaproxyFixture {
@@ -110,13 +111,7 @@ export async function createHaproxy(): Promise<HaproxyFixture> {
     child.kill('SIGKILL')
     await exited
     // The master is gone at once; its workers notice on their own, but a test must not depend on when.
-    for (const pid of workers) {
-      try {
-        process.kill(pid, 'SIGKILL')
-      } catch {
-        // Already gone.
-      }
-    }
+    for (const pid of workers) killIfAlive(pid)
     workers.clear()
     rmSync(masterSocket, { force: true })
     rmSync(statsSocket, { force: true })
