@@ -1,13 +1,23 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { isLocked } from '../core/api.ts'
 import { t } from '../core/text.ts'
 import { mayLeave, Scope, useUnsaved } from '../core/unsaved.ts'
 import { Button } from './basic.tsx'
 import { ToastsOfDialog } from './toast.tsx'
 
+/** Opens a dialog. The login after the end of a session covers it, whichever of the two is opened last. */
+function open(dialog: HTMLDialogElement): void {
+  dialog.showModal()
+  const lock = document.querySelector<HTMLDialogElement>('dialog.locked')
+  if (lock === null || lock === dialog || !lock.open) return
+  lock.close()
+  lock.showModal()
+}
+
 /** A browser does not let a page prevent a second Escape. */
 export function stayOpen({ currentTarget }: { readonly currentTarget: HTMLDialogElement }): void {
-  if (currentTarget.isConnected) currentTarget.showModal()
+  if (currentTarget.isConnected && !currentTarget.open) open(currentTarget)
 }
 
 interface DialogProps {
@@ -40,7 +50,7 @@ export function Dialog({
   }
   useEffect(() => {
     const before = document.activeElement
-    dialog.current?.showModal()
+    if (dialog.current !== null) open(dialog.current)
     return () => {
       if (before instanceof HTMLElement) before.focus()
     }
@@ -52,7 +62,7 @@ export function Dialog({
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault()
-        leave()
+        if (!isLocked.value) leave()
       }}
       onClose={stayOpen}
     >
