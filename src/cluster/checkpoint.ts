@@ -5,6 +5,7 @@ import { canonical } from '../base/canonical.ts'
 import { newId } from '../base/ids.ts'
 import { inTurns } from '../base/turns.ts'
 import type { EtcdClient } from '../etcd/client.ts'
+import type { CallOptions } from '../etcd/gateways.ts'
 import { RecordsDigest } from './digest.ts'
 import type { LargeValues } from './large-values.ts'
 import { keyIdOf } from './sealing.ts'
@@ -121,8 +122,8 @@ const baseOf = (value: Uint8Array) => ({
 })
 
 /** Reads the guard: history and number of the last entry. */
-export async function endOfLog(etcd: Pick<EtcdClient, 'range'>) {
-  const { kvs, revision } = await etcd.range({ key: GUARD })
+export async function endOfLog(etcd: Pick<EtcdClient, 'range'>, options: CallOptions = {}) {
+  const { kvs, revision } = await etcd.range({ key: GUARD }, options)
   const marked = markedIn(kvs[0]?.value)
   if (marked === undefined) throw new HoleError('there is no cluster in this etcd')
   return { ...marked, revision }

@@ -16,6 +16,8 @@ const AGAIN_MS = 100
 /** The pause while the disk is full, or after a watch has ended. */
 const PAUSE_MS = 500
 const BEGINNINGS_MAX = 10
+/** Without a majority nothing can be written, and nobody should wait long to hear of another reason. */
+const CATCH_UP_MS_MAX = 1_000
 /** Interval of the checks whether the watch is complete. */
 export const PROBE_MS = 2_000
 /** Number of entries read at once: none is larger than 64 KiB. */
@@ -150,6 +152,16 @@ export class ClusterLog implements EntryLog {
 
   async #opened(value: Uint8Array, position: number): Promise<Envelope> {
     return decodeEnvelope(await this.#values.opened(logName(position), value, position))
+  }
+
+  async catchUp(): Promise<void> {
+    if (this.#hasEnded) return
+    try {
+      const { last } = await endOfLog(this.#parts.etcd, { timeout_ms: CATCH_UP_MS_MAX })
+      if (last > this.position) await this.#catchUp()
+    } catch {
+      // Whoever asks goes on with what this node knows.
+    }
   }
 
   /** Writes the first entry of another history. Etcd already consists of this node alone. */

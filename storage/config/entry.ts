@@ -156,6 +156,8 @@ export interface EntryLog {
    * @throws {LostRaceError} when another entry was first: that one is folded, and the earlier decision may be outdated.
    */
   append(entry: Entry, since: number): Promise<void>
+  /** Folds what other nodes have written before this call, unless too few of them answer. */
+  catchUp(): Promise<void>
 }
 
 /** Another node wrote first. Nothing of the entry was stored. */

@@ -29,7 +29,11 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #tables: ConfigTables
   readonly #mirror = new Mirror()
   readonly #fold: Fold
-  readonly #alone: EntryLog = { position: 0, append: (entry) => this.#fold.carryOut(entry) }
+  readonly #alone: EntryLog = {
+    position: 0,
+    append: (entry) => this.#fold.carryOut(entry),
+    catchUp: () => Promise.resolve(),
+  }
   #log: EntryLog = this.#alone
   #last: Promise<unknown> = Promise.resolve()
   /** The last write to a shared table; such writes do not wait for edits. */
@@ -158,15 +162,23 @@ export class LmdbConfigStore implements ConfigStore {
     this.#lastUpdate = turn.catch(() => undefined)
     return turn
   }
-  /** Builds until no other node has written in between, and then writes. */
+  /**
+   * Builds until no other node has written in between, and then writes. A refusal, or that nothing changes, must not
+   * rest on old records either: a client may have sent its last request to another node.
+   */
   async #written<T>(build: () => Built<T> | Promise<Built<T>>): Promise<Built<T>> {
     for (let tries = 1; ; tries++) {
       const since = this.#log.position
-      const built = await build()
-      if (built.entry === undefined) return built
+      const outcome = await outcomeOf(build)
+      if (!('built' in outcome) || outcome.built.entry === undefined) {
+        await this.#log.catchUp()
+        if (this.#log.position > since && tries < TRIES_MAX) continue
+        if ('built' in outcome) return outcome.built
+        throw outcome.refusal
+      }
       try {
-        await this.#log.append(built.entry, since)
-        return built
+        await this.#log.append(outcome.built.entry, since)
+        return outcome.built
       } catch (error) {
         if (!(error instanceof LostRaceError)) throw error
         if (tries === TRIES_MAX) throw error.refusal
@@ -272,5 +284,15 @@ export class LmdbConfigStore implements ConfigStore {
     if (this.#fold.position > 0) return
     // Changes without effect that are left from a crash during an apply, see `freeze`.
     for (const [change] of this.#mirror.dropped()) this.#mirror.setOverlay(change, undefined)
+  }
+}
+
+type Outcome<T> = { readonly built: Built<T> } | { readonly refusal: unknown }
+
+async function outcomeOf<T>(build: () => Built<T> | Promise<Built<T>>): Promise<Outcome<T>> {
+  try {
+    return { built: await build() }
+  } catch (refusal) {
+    return { refusal }
   }
 }

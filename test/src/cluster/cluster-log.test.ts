@@ -72,6 +72,24 @@ t.test('an entry is written once, and folded by all', async (t) => {
   t.notOk(text(all.kvs[0]?.value).includes('secret'))
 })
 
+t.test('a refusal is not based on what a node has not folded yet', async (t) => {
+  const { first, second } = await two(t)
+  second.etcd.loses = () => true
+  await first.log.append(staged('a', 1), 0)
+  const replace = () => {
+    if (valueOn(second, 'a') === undefined) throw new Error('there is no such record')
+    return { result: valueOn(second, 'a'), entry: staged('a', 2) }
+  }
+  t.equal(await second.store.edit(replace), 1)
+  await first.log.catchUp()
+  t.equal(valueOn(first, 'a'), 2)
+  failsFor(second.etcd, 'range', 'unreachable')
+  const refused = second.store.edit(() => {
+    throw new Error('no')
+  })
+  t.match(await refusal(refused), { message: 'no' }, 'also when nobody answers')
+})
+
 t.test('a node that has not folded everything does not even ask', async (t) => {
   const { first } = await two(t)
   await first.log.append(staged('a', 1), 0)

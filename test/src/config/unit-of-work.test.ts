@@ -129,6 +129,7 @@ t.test('follow-ups of an edit run once, when it is written, however often it is 
       if ((others -= 1) >= 0) throw new LostRaceError(new Error('too many others'))
       await store.folding.fold(entry, store.folding.position + 1)
     },
+    catchUp: async () => undefined,
   })
   const done: unknown[] = []
   let begun = 0

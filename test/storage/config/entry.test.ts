@@ -44,6 +44,7 @@ t.test('an edit is rebuilt when another node was first, and given up after repea
       }
       await store.folding.fold(entry, since + 1)
     },
+    catchUp: async () => undefined,
   }
   store.orderBy(log)
   const built: unknown[] = []
@@ -56,4 +57,41 @@ t.test('an edit is rebuilt when another node was first, and given up after repea
   test.same(store.candidate.get('things', '', 'a')?.value, { n: 3 })
   others = Infinity
   await test.rejects(store.edit(add), { message: 'too many others' })
+})
+
+t.test('a refusal, or that nothing changes, rests on everything that others have written', async (test) => {
+  const store = openStore(test)
+  const others: Entry[] = []
+  let looks = 0
+  store.orderBy({
+    get position() {
+      return store.folding.position
+    },
+    append: (entry, since) => store.folding.fold(entry, since + 1),
+    catchUp: async () => {
+      looks += 1
+      for (const entry of others.splice(0)) await store.folding.fold(entry, store.folding.position + 1)
+    },
+  })
+  const written = (n: number): Entry => ({
+    op: 'stage',
+    origin,
+    writes: write(n).map((one) => ({ ...one, changeId: 'x' })),
+    discards: [],
+  })
+  const now = () => store.candidate.get('things', '', 'a')?.value
+  const set = (n: number) =>
+    store.edit(() => {
+      if (now() === undefined) throw new Error('there is no such record')
+      const isNew = JSON.stringify(now()) !== JSON.stringify({ n })
+      return { result: isNew, entry: isNew ? staging(origin, write(n), [], randomUUID) : undefined }
+    })
+  await test.rejects(set(1), { message: 'there is no such record' })
+  test.equal(looks, 1)
+  others.push(written(7))
+  test.equal(await set(1), true, 'it is there: another node has just created it')
+  test.same([now(), looks], [{ n: 1 }, 2], 'an edit that is written looks for nothing')
+  others.push(written(2))
+  test.equal(await set(1), true, 'it has just got another value')
+  test.equal(await set(1), false)
 })
