@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -176,6 +177,36 @@ t.test('clients present a certificate of a known authority, and protocols are of
     return socket.alpnProtocol
   }
   test.same([await offered(required), await offered(open)], ['http/1.1', 'h2'])
+})
+
+t.test('a TLS session of one frontend does not replace the certificate that another one requires', async (test) => {
+  const maker = certificateMaker(test)
+  const [ours, theirs] = [maker.pair({ name: 'ours', isCa: true }), maker.pair({ name: 'theirs', isCa: true })]
+  const client = maker.pair({ name: 'client', issuer: ours })
+  const tls = { certificates: ['www'], clientVerify: 'required' as const }
+  const { open, first, second } = await site(
+    test,
+    {
+      open: { certificates: ['www'] },
+      first: { ...tls, clientCa: ours.cert },
+      second: { ...tls, clientCa: theirs.cert },
+    },
+    {},
+    { certificates: [maker.record('www', maker.pair({ name: 'www.test' }))] },
+  )
+  // A ticket could be used only where it was issued.
+  const older = { maxVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, rejectUnauthorized: false } as const
+  const sessionOf = async (port: number, shown: object = {}) => {
+    const socket = connectTls({ host: '127.0.0.1', port, ...older, ...shown })
+    await once(socket, 'secureConnect')
+    const session = socket.getSession()
+    test.match((await Promise.all([text(socket), socket.end(GET)]))[0], /^HTTP\/1\.1 200/)
+    return session === undefined ? {} : { session }
+  }
+  const [ofAnybody, ofClient] = [await sessionOf(open), await sessionOf(first, client)]
+  for (const port of [first, second])
+    test.equal(await sent(port, GET, { ...older, ...ofAnybody }), undefined, 'a session without a certificate')
+  test.equal(await sent(second, GET, { ...older, ...ofClient }), undefined, 'a session of another authority')
 })
 
 t.test(

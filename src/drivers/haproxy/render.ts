@@ -109,6 +109,11 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
     ...(hasNames(view, 'start') ? [plain(`    ${RESOLVER_PATIENCE}`)] : []),
     ...(base === undefined ? [] : [plain(`    crt-base ${quote(base)}`)]),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
+    // All frontends share one cache, and a resumed session (TLS 1.2) presents no certificate. Tickets remain, which are
+    // valid only where they were issued.
+    ...(servedFrontends(view).some(({ enabled, clientVerify = 'none' }) => enabled && clientVerify !== 'none')
+      ? [plain('    tune.ssl.cachesize 0')]
+      : []),
     plain(`    server-state-file ${quote(stateFile)}`),
     ...rawOfWhole(view, 'global'),
     EMPTY,
