@@ -421,6 +421,7 @@ t.test('limits count by their key, and keep their counts over a reload', async (
   test.same(await statuses(byPath, [{ path: '/a' }, { path: '/a?x' }, { path: '/a' }, {}]), [200, 200, 429, 200])
   // As for conditions, these are the same path.
   test.same(await statuses(byPath, [{ path: '/%61' }, { path: '//a' }, { path: '/a%20' }]), [429, 429, 200])
+  test.same(await statuses(byPath, [{ path: '/./a' }, { path: '/x/../a' }, { path: '/a%zz' }]), [400, 400, 400])
   // A HAProxy that started without peers gives up learning after some seconds; only then does it teach.
   const isReady = async () =>
     (Number(/id=fulcrum_peers .*flags=(0x[\da-f]+)/.exec(await command('@1 show peers'))?.[1]) & 3) === 3
@@ -429,6 +430,34 @@ t.test('limits count by their key, and keep their counts over a reload', async (
   const [table = ''] = limitsOf({ id: 's', rules: [limit({ per: 'source', answer: 503 })] }).map(({ name }) => name)
   await until('an entry of the table', async () => (await command(`@1 show table ${table}`)).includes('key='))
   test.same(await statuses(bySource, [{}]), [503])
+})
+
+t.test('a limit admits its rate to those who ask for more, and answers with the page of the frontend', async (test) => {
+  const { apply } = haproxyFixture(test)
+  const ports = String(await freePort())
+  const page = '<h1>Slow down'
+  const rules: Rule[] = [{ do: { type: 'limit', per: 'source', rate: 2, over: 1 } }]
+  const l7Frontends = [frontend('f', 'web', { ports, rules, errorPages: [{ status: 429, page }] })]
+  const realServers = [realServer('web', { ip: '127.0.0.1', port: await origin(test, 'web') })]
+  test.match(await apply(undefined, viewOf({ realServers, l7Frontends, l7Backends: [backend('web', ['web'])] })), {
+    ok: true,
+  })
+  const refused = async () =>
+    await until(
+      'a refusal',
+      () => ask(Number(ports), {}),
+      ({ status }) => status === 429,
+    )
+  const headers = { 'retry-after': '1', 'content-type': 'text/html; charset=utf-8' }
+  test.match(await refused(), { body: page, headers })
+  // More than two requests a second all the time, and still two of them are admitted.
+  for (let admitted = 0; admitted < 4; admitted++)
+    await until(
+      'a request that is admitted',
+      () => ask(Number(ports), {}),
+      ({ status }) => status === 200,
+      10_000,
+    )
 })
 
 t.test('tcp: by the server name of TLS, and by the address', async (test) => {

@@ -103,7 +103,7 @@ t.test('the other node knows what one has learned', async (t) => {
     t.equal(asked.at(-1), 429, asked.join())
     const [{ name } = { name: '' }] = limitsOf({ id: 'g', rules })
     const counted = async (node: 'a' | 'b') =>
-      Number(/http_req_rate\(\d+\)=(\d+)/.exec(await nodes[node].ask(`@1 show table ${name}`))?.[1] ?? 0)
+      Number(/gpc0_rate\(\d+\)=(\d+)/.exec(await nodes[node].ask(`@1 show table ${name}`))?.[1] ?? 0)
     const all = await counted('a')
     await until(
       'what the other one has counted',

@@ -9,6 +9,12 @@ const MAINTAINED =
 export const payloadOf = (contentType: string, text: string): string =>
   text === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(text)}`
 
+/** Returns the page for a status; undefined if there is none. */
+export const pageOf = (errorPages: readonly ErrorPage[] = [], status: number): string | undefined => {
+  const known = errorPages.find((one) => one.status === status)
+  return known === undefined ? undefined : payloadOf(HTML, known.page)
+}
+
 /** The settings of a frontend or backend for answers of its own. */
 interface Answering {
   readonly mode: 'http' | 'tcp'

@@ -3,7 +3,7 @@ import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
 import { type Action, type Condition, conditionsOf, isCaseless, type Rule } from '../../model/l7-rules.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
-import { payloadOf } from './answers.ts'
+import { pageOf, payloadOf } from './answers.ts'
 import { addressesName, comparedAs, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
 import { PEERS } from './sharing.ts'
 import { commentText, type Line, quote, quoted, inLines } from './statement.ts'
@@ -131,6 +131,7 @@ interface Rendering {
   /** For a limit: the index of its counter, of three per request. */
   readonly counter: number
   readonly table: string
+  readonly errorPages?: L7Frontend['errorPages']
 }
 
 type Render = (rule: Rendering) => readonly string[]
@@ -154,13 +155,16 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
   respond: ({ action: { status = 200, contentType = 'text/plain', body = '' }, cond }) => [
     `return status ${status}${payloadOf(contentType, body)}${cond}`,
   ],
-  limit: ({ action, cond, counter, table }) => {
+  limit: ({ action, cond, counter, table, errorPages }) => {
     const { rate = 0, burst = 0, over = 1, answer = 429 } = action
-    // Only requests that the line above has tracked have this counter.
-    const beyond = `{ sc_http_req_rate(${counter}) gt ${rate + burst} }`
+    const page = pageOf(errorPages, answer) ?? payloadOf('text/plain', 'Too many requests')
+    // Only requests that the first line has tracked have this counter. Refused ones do not count: otherwise none would
+    // be admitted as long as too many are sent.
+    const beyond = `{ sc_gpc0_rate(${counter}) ge ${rate + burst} }`
     return [
       `track-sc${counter} ${keyOf(action)} table ${table}${cond}`,
-      `return status ${answer} content-type text/plain string 'Too many requests' hdr Retry-After ${over} if ${beyond}`,
+      `return status ${answer}${page} hdr Retry-After ${over} if ${beyond}`,
+      `sc-inc-gpc0(${counter})`,
     ]
   },
   setHeader: header('set-header'),
@@ -190,8 +194,8 @@ const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: nu
   )
 
 /**
- * Requests without a proper path are refused where rules test paths; otherwise a rule that refuses some paths could be
- * bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3).
+ * Requests without a proper path are refused where rules test or count paths; otherwise a rule that refuses some paths
+ * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3).
  */
 const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)' }"
 const noQuery = (name: string) =>
@@ -210,11 +214,13 @@ function noOtherSpelling(name: string): string {
   return `deny deny_status 400 if { query -m reg ${quoted(`(^|&)(?!${literalRegex(name)}${end})${letters.join('')}${end}`)} }`
 }
 
+const isPerPath = ({ do: { type, per } }: Rule): boolean => type === 'limit' && per === 'path'
+
 function malformed(rules: readonly Rule[]): readonly string[] {
   const conditions = rules.flatMap(conditionsOf)
   const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
   return [
-    ...(conditions.some(({ type }) => type === 'path') ? [NO_PATH] : []),
+    ...(conditions.some(({ type }) => type === 'path') || rules.some(isPerPath) ? [NO_PATH] : []),
     ...[...names].flatMap((name) => [noQuery(name), noOtherSpelling(name)]),
   ]
 }
@@ -224,7 +230,7 @@ function malformed(rules: readonly Rule[]): readonly string[] {
  * of its maps.
  */
 export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: string): readonly Line[] {
-  const { id, rules = [], mode } = frontend
+  const { id, rules = [], mode, errorPages } = frontend
   const isServed = (backendId: string) => view.get('l7Backends', backendId)?.enabled === true
   const isPassed = mode === 'tcp' && !speaksTls(frontend)
   const speech = mode === 'http' ? OF_REQUESTS_SAID : OF_CONNECTIONS_SAID
@@ -237,7 +243,8 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: st
     return group.rules.flatMap((rule) => {
       const counter = tables.findIndex((limit) => limit.at === group.at)
       const cond = conditionText(rule, place)
-      const parts = { action: rule.do, cond, fetches, isServed, counter, table: tables[counter]?.name ?? '' }
+      const table = tables[counter]?.name ?? ''
+      const parts = { action: rule.do, cond, fetches, isServed, counter, table, errorPages }
       const texts = speech.rendering[rule.do.type]?.(parts) ?? []
       const acls = aclsOf(rule, place, fetches, (index) => `${folder}/${addressesName(id, place, index)}`)
       return ruleLines(rule, group.at, [...acls, ...texts.map((text) => `${speech.keyword} ${text}`)])
@@ -333,7 +340,7 @@ export function limitsOf({ id, rules = [] }: Pick<L7Frontend, 'id' | 'rules'>): 
     seen.set(content, count + 1)
     const table = `limit_${createHash('sha256').update(`${count} ${content}`).digest('hex').slice(0, 16)}`
     const type = per === 'source' ? 'ipv6' : 'binary len 20'
-    const statement = `table ${table} type ${type} size ${LIMITED_ENTRIES} expire ${over}s store http_req_rate(${over}s)`
+    const statement = `table ${table} type ${type} size ${LIMITED_ENTRIES} expire ${over}s store gpc0_rate(${over}s)`
     return [{ at, name: `${PEERS}/${table}`, statement }]
   })
 }

@@ -44,11 +44,12 @@ t.test('each line names its rule', (test) => {
 
 t.test('a limit counts where its rule matches, and applies to what it has counted', (test) => {
   const method = (value: string): Condition => ({ type: 'method', values: [value] })
-  const [counted, limited] = texts([
+  const [tracked, limited, counted] = texts([
     { when: { any: [method('PUT'), method('POST')] }, do: { type: 'limit', per: 'source', rate: 2, burst: 3 } },
-  ]).slice(-2)
-  test.match(counted, /^http-request track-sc0 src table \S+ if r0c0 \|\| r0c1$/)
-  test.match(limited, / if \{ sc_http_req_rate\(0\) gt 5 \}$/)
+  ]).slice(-3)
+  test.match(tracked, /^http-request track-sc0 src table \S+ if r0c0 \|\| r0c1$/)
+  test.match(limited, / if \{ sc_gpc0_rate\(0\) ge 5 \}$/)
+  test.equal(counted, 'http-request sc-inc-gpc0(0)')
   test.end()
 })
 
