@@ -87,6 +87,18 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
     [{ headers: { Host: 'a.x' } }],
   ],
   ['host of IPv6', on('host', ['[2001:DB8::1]']), [{ headers: { Host: '[2001:db8::1]:80' } }], [{}]],
+  [
+    'a host with a comma, of which no part is the host',
+    on('host', ['api.test']),
+    [{ headers: { Host: 'api.test' } }],
+    [{ headers: { Host: 'x.test,api.test' } }, { headers: { Host: 'api.test,x.test' } }],
+  ],
+  [
+    'a host with a comma, by a regular expression',
+    on('host', ['^api\\.test$'], { match: 'regex' }),
+    [{ headers: { Host: 'api.test:80' } }],
+    [{ headers: { Host: 'x.test,api.test' } }, { headers: { Host: 'api.test,x.test' } }],
+  ],
   ['method', on('method', ['DELETE', 'PUT']), [{ method: 'PUT' }], [{ method: 'POST' }]],
   [
     'header is',
@@ -386,6 +398,28 @@ t.test('rules', async (test) => {
       await test.test(`${kind}: ${name}`, async (one) => {
         one.match(await ask(ports[at] ?? 0, asked), found)
       })
+})
+
+t.test('a host that only the request line names is not overlooked by a rule', async (test) => {
+  const { apply } = haproxyFixture(test)
+  const port = await freePort()
+  const rules = [rule(on('host', ['closed.test']), { type: 'deny' })]
+  const l7Frontends = [frontend('f', 'web', { ports: `${port}`, rules })]
+  const realServers = [realServer('web', { ip: '127.0.0.1', port: await origin(test, 'web') })]
+  test.match(await apply(undefined, viewOf({ realServers, l7Frontends, l7Backends: [backend('web', ['web'])] })), {
+    ok: true,
+  })
+  const status = async (...lines: readonly string[]) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`)
+    return Number((await text(socket)).slice(9, 12))
+  }
+  test.equal(await status('GET http://closed.test/ HTTP/1.0'), 400)
+  test.equal(await status('GET http://closed.test/ HTTP/1.0', 'Host:'), 400)
+  test.equal(await status('GET http://closed.test/ HTTP/1.1', 'Host: closed.test'), 403)
+  test.equal(await status('GET http://open.test/ HTTP/1.1', 'Host: open.test'), 200)
+  test.equal(await status('GET /?to=http://closed.test/ HTTP/1.0'), 200, 'a client without a host')
+  test.equal(await status('OPTIONS * HTTP/1.0'), 200)
 })
 
 t.test('limits count by their key, and keep their counts over a reload', async (test) => {

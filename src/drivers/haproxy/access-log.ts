@@ -63,7 +63,7 @@ export function logStatements({ mode, logs }: L7Frontend): readonly string[] {
     ...(sample > 1 ? [`http-request set-log-level silent if { rand(${sample}) gt 0 }`] : []),
     // %HV reads the first 1,023 bytes of a request line, and takes a longer one for HTTP/0.9.
     `http-request set-var(${VARIABLE}_version) req.ver`,
-    keep('host', 'req.hdr(host)', HOST_BYTES_MAX),
+    keep('host', 'req.fhdr(host)', HOST_BYTES_MAX),
     keep('path', 'pathq', PATH_BYTES_MAX),
     ...headers.map((name, at) => keep(`h${at}`, `req.fhdr(${name})`, HEADER_BYTES_MAX)),
     `log-format "${words.join(' ')}"`,

@@ -32,7 +32,7 @@ const OF_REQUESTS: Fetches = {
   of: {
     // Normalised as servers do: //%61dmin is /admin.
     path: () => 'path,url_dec,regsub(//+,/,g)',
-    host: () => 'req.hdr(host),host_only,lower,rtrim(.)',
+    host: () => 'req.fhdr(host),host_only,lower,rtrim(.)',
     method: () => 'method',
     // Includes commas: a list of values counts as one text.
     header: (name) => `req.fhdr(${name})`,
@@ -44,7 +44,7 @@ const OF_REQUESTS: Fetches = {
   },
   filled: {
     ...OF_BOTH,
-    host: () => 'req.hdr(host)',
+    host: () => 'req.fhdr(host)',
     path: () => 'path',
     query: () => 'query',
     method: () => 'method',
@@ -110,7 +110,7 @@ const IN_PATH: Fetches['filled'] = {
   ...OF_REQUESTS.filled,
   path: () => withoutEscapes('path'),
   query: () => withoutEscapes('query'),
-  host: () => 'req.hdr(host),url_enc',
+  host: () => 'req.fhdr(host),url_enc',
   header: (name) => `req.fhdr(${name}),url_enc`,
   cookie: (name) => `req.cook(${name}),url_enc`,
   variable: (name) => `${variable(name)},url_enc`,
@@ -198,6 +198,8 @@ const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: nu
  * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3).
  */
 const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)' }"
+/** HTTP/1.0 needs no Host header, and the server may take the host of the request line instead. */
+const NO_HOST = 'deny deny_status 400 if !{ req.fhdr(host) -m found } !{ url -m beg / * }'
 const noQuery = (name: string) =>
   `deny deny_status 400 if { url_param(${name}) -m found } !{ url_param(${name}),url_dec(1) -m found }`
 
@@ -221,6 +223,7 @@ function malformed(rules: readonly Rule[]): readonly string[] {
   const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
   return [
     ...(conditions.some(({ type }) => type === 'path') || rules.some(isPerPath) ? [NO_PATH] : []),
+    ...(conditions.some(({ type }) => type === 'host') ? [NO_HOST] : []),
     ...[...names].flatMap((name) => [noQuery(name), noOtherSpelling(name)]),
   ]
 }
