@@ -138,7 +138,19 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
     [{ headers: { Cookie: 'c=; d=1' } }],
     [{ headers: { Cookie: 'c=1' } }],
   ],
-  ['query is empty', on('query', [''], { name: 'q' }), [{ path: '/?q=' }], [{ path: '/?q=1' }, {}]],
+  [
+    'query is empty',
+    on('query', [''], { name: 'q' }),
+    [{ path: '/?q=' }, { path: '/?q' }, { path: '/?a&q&b' }],
+    [{ path: '/?q=1' }, { path: '/?qq' }, { path: '/q' }, {}],
+  ],
+  [
+    'query is there',
+    on('query', [], { name: 'q' }),
+    [{ path: '/?q=' }, { path: '/?q=1' }, { path: '/?q' }, { path: '/?q&a' }, { path: '/?a=1;q;b' }],
+    [{ path: '/?qq' }, { path: '/?a=q' }, { path: '/?Q' }, {}],
+  ],
+  ['query is not there', on('query', [], { name: 'q.x', negate: true }), [{ path: '/?qax' }], [{ path: '/?q.x' }]],
   ['source in', on('source', ['10.0.0.0/8', '127.0.0.0/8'], { match: 'in' }), [{}], []],
   ['source is not in', on('source', ['127.0.0.0/8', '::1'], { match: 'in', negate: true }), [], [{}]],
   [
@@ -277,7 +289,7 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
       },
     },
   ],
-  ...['/?%71z_1=a', '/?x=1&q%7a_1=a+b&y', '/?q%7A%5f1', '/?qz_1=b&qz%5F1=a'].map(
+  ...['/?%71z_1=a', '/?x=1&q%7a_1=a+b&y', '/?q%7A%5f1', '/?qz_1=b&qz%5F1=a', '/?x=1;%71z_1=a', '/?qz_1=a%20b%00'].map(
     (asked) =>
       [
         `a query parameter in another spelling: ${asked}`,
@@ -292,6 +304,12 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     { path: '/?qz_1=%71z_1=&qz_1&qz_1=%26%71z_1=1&z%71z_1=1&qz%2D1&%51z_1&qz_1[%5D=' },
     { status: 200 },
   ],
+  ...[
+    ['/admin%00x', rule(on('path', ['/admin']))] as const,
+    ['/admin%00x', rule(all({ type: 'path', values: ['/admin'] }, { type: 'method', values: ['GET'] }))] as const,
+  ].map(
+    ([asked, where]) => ['a path with NUL', [where], { path: asked }, { status: 400, arrived: undefined }] as const,
+  ),
   [
     'later rules see the new path',
     [rule(undefined, { type: 'rewritePath', value: '/a', to: '/b' }), rule(on('path', ['/b']))],

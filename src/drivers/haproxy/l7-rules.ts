@@ -71,14 +71,19 @@ function operatorOf({ type, match = 'is' }: Condition): string {
  */
 function aclLines(name: string, condition: Condition, fetches: Fetches, addresses?: string): readonly string[] {
   const fetch = fetches.of[condition.type](condition.name ?? '')
-  if (condition.values.length === 0) return [`acl ${name} ${fetch} -m found`]
+  if (condition.values.length === 0) return [`acl ${name} ${fetch} -m found`, ...bareLines(name, condition)]
   if (addresses !== undefined) return [`acl ${name} ${fetch} ${operatorOf(condition)} -f ${quote(addresses)}`]
   const words = condition.values.flatMap((value) => (value === '' ? [] : [wordOf(condition, value)]))
   const head = `acl ${name} ${fetch} ${operatorOf(condition)} --`
   // HAProxy reads an empty word as the end of the line.
-  const empty = words.length < condition.values.length ? [`acl ${name} ${fetch} -m len 0`] : []
+  const hasEmpty = words.length < condition.values.length
+  const empty = hasEmpty ? [`acl ${name} ${fetch} -m len 0`, ...bareLines(name, condition)] : []
   return [...inLines(words, (some) => `${head} ${some}`), ...empty]
 }
+
+/** A query parameter without = is there and empty, but HAProxy does not find it. */
+const bareLines = (acl: string, { type, name = '' }: Condition): readonly string[] =>
+  type === 'query' ? [`acl ${acl} query -m reg ${quoted(`(^|[&;])${literalRegex(name)}([&;]|$)`)}`] : []
 
 function wordOf({ type, match = 'is' }: Condition, value: string): string {
   // HAProxy writes number ranges with a colon.
@@ -195,15 +200,18 @@ const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: nu
 
 /**
  * Requests without a proper path are refused where rules test or count paths; otherwise a rule that refuses some paths
- * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3).
+ * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3), and HAProxy
+ * compares a text only up to NUL.
  */
-const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)' }"
+const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)|\\x00' }"
 /** HTTP/1.0 needs no Host header, and the server may take the host of the request line instead. */
 const NO_HOST = 'deny deny_status 400 if !{ req.fhdr(host) -m found } !{ url -m beg / * }'
-const noQuery = (name: string) =>
-  `deny deny_status 400 if { url_param(${name}) -m found } !{ url_param(${name}),url_dec(1) -m found }`
+function noQuery(name: string): string {
+  const [sent, decoded] = [`url_param(${name})`, `url_param(${name}),url_dec(1)`]
+  return String.raw`deny deny_status 400 if { ${sent} -m found } !{ ${decoded} -m found } || { ${decoded} -m reg '\x00' }`
+}
 
-/** To servers a name with encoded letters is the same, to HAProxy it is another one. */
+/** To servers a name with encoded letters is the same, to HAProxy, which reads ; like &, it is another one. */
 function noOtherSpelling(name: string): string {
   const letters = Array.from(name, (letter) => {
     const code = letter
@@ -212,8 +220,8 @@ function noOtherSpelling(name: string): string {
       .replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
     return `(${literalRegex(letter)}|%${code})`
   })
-  const end = '(=|&|$)'
-  return `deny deny_status 400 if { query -m reg ${quoted(`(^|&)(?!${literalRegex(name)}${end})${letters.join('')}${end}`)} }`
+  const end = '([=&;]|$)'
+  return `deny deny_status 400 if { query -m reg ${quoted(`(^|[&;])(?!${literalRegex(name)}${end})${letters.join('')}${end}`)} }`
 }
 
 const isPerPath = ({ do: { type, per } }: Rule): boolean => type === 'limit' && per === 'path'
