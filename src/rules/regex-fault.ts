@@ -12,6 +12,9 @@ export function regexFault(text: string): string | undefined {
   return nestsRepetitions(text) ? 'must not contain nested repetitions, such as (a+)+' : undefined
 }
 
+/** Returns whether a regular expression repeats groups, and can be part of another one. */
+export const repeatsGroups = (text: string): boolean => /\)[*+{]/.test(text) && !/\(\*|\(\?\w*x/.test(text)
+
 function nestsRepetitions(text: string): boolean {
   // For each open group, whether it contains a repetition; `before` is that of the group just closed.
   const open: boolean[] = [false]

@@ -79,6 +79,12 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
     [{ headers: { Host: 'a.EXAMPLE.net' } }, { headers: { Host: 'a.example.net.' } }],
     [{}],
   ],
+  [
+    'path regex with a repeated group',
+    on('path', ['^/(a|b)*/x$', '^/(?:c|d)+/x'], { match: 'regex' }),
+    [{ path: '/ab/x' }, { path: '/cd/x' }, { path: `/${'c'.repeat(500)}/x` }],
+    [{ path: '/ab/y' }, { path: `/e${'a'.repeat(5000)}` }],
+  ],
   ['host regex', on('host', ['^shop[0-9]+\\.'], { match: 'regex' }), [{ headers: { Host: 'SHOP12.x' } }], [{}]],
   [
     'host regex in any case',
@@ -135,8 +141,14 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
   [
     'cookie is empty',
     on('cookie', [''], { name: 'c' }),
-    [{ headers: { Cookie: 'c=; d=1' } }],
-    [{ headers: { Cookie: 'c=1' } }],
+    [{ headers: { Cookie: 'c=; d=1' } }, { headers: { Cookie: 'd=1; c=' } }, { headers: { Cookie: 'c=' } }],
+    [{ headers: { Cookie: 'c=1' } }, { headers: { Cookie: 'cc=' } }, {}],
+  ],
+  [
+    'cookie is there',
+    on('cookie', [], { name: 'c' }),
+    [{ headers: { Cookie: 'c=1' } }, { headers: { Cookie: 'c=' } }, { headers: { Cookie: 'd=1;c=; e=2' } }],
+    [{ headers: { Cookie: 'd=c; cc=' } }, {}],
   ],
   [
     'query is empty',
@@ -309,6 +321,15 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     ['/admin%00x', rule(all({ type: 'path', values: ['/admin'] }, { type: 'method', values: ['GET'] }))] as const,
   ].map(
     ([asked, where]) => ['a path with NUL', [where], { path: asked }, { status: 400, arrived: undefined }] as const,
+  ),
+  ...[false, true].map(
+    (negate) =>
+      [
+        `a path that a regular expression cannot be compared with: ${negate ? 'negated' : 'as it is'}`,
+        [rule(on('path', ['^/no$', '^/(a|b)*/x$'], { match: 'regex', negate }))],
+        { path: `/${'ab'.repeat(2500)}/x` },
+        { status: 400, arrived: undefined },
+      ] as const,
   ),
   [
     'later rules see the new path',

@@ -3,6 +3,7 @@ import type { L7Backend, L7Frontend } from '../../model/layer7.ts'
 import { type Action, type Condition, conditionsOf, isCaseless, type Rule } from '../../model/l7-rules.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
+import { repeatsGroups } from '../../rules/regex-fault.ts'
 import { pageOf, payloadOf } from './answers.ts'
 import { addressesName, comparedAs, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
 import { PEERS } from './sharing.ts'
@@ -81,9 +82,15 @@ function aclLines(name: string, condition: Condition, fetches: Fetches, addresse
   return [...inLines(words, (some) => `${head} ${some}`), ...empty]
 }
 
-/** A query parameter without = is there and empty, but HAProxy does not find it. */
-const bareLines = (acl: string, { type, name = '' }: Condition): readonly string[] =>
-  type === 'query' ? [`acl ${acl} query -m reg ${quoted(`(^|[&;])${literalRegex(name)}([&;]|$)`)}`] : []
+/** A query parameter without =, and a cookie that is alone, are there and empty, but HAProxy does not find them. */
+const BARE: Partial<Readonly<Record<Condition['type'], (name: string) => string>>> = {
+  query: (name) => `query -m reg ${quoted(`(^|[&;])${literalRegex(name)}([&;]|$)`)}`,
+  cookie: (name) => `req.fhdr(cookie) -m str -- ${quote(`${name}=`)}`,
+}
+const bareLines = (acl: string, { type, name = '' }: Condition): readonly string[] => {
+  const bare = BARE[type]?.(name)
+  return bare === undefined ? [] : [`acl ${acl} ${bare}`]
+}
 
 function wordOf({ type, match = 'is' }: Condition, value: string): string {
   // HAProxy writes number ranges with a colon.
@@ -199,6 +206,20 @@ const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: nu
   )
 
 /**
+ * Refuses texts with which HAProxy cannot compare a regular expression: its matcher has 32 KiB for the repetitions of
+ * groups, and beyond that neither the expression nor its opposite matches.
+ */
+function undecided(rule: Rule, at: number, { of }: Fetches): readonly string[] {
+  return conditionsOf(rule).flatMap(({ type, match, values }, index) => {
+    if (match !== 'regex' || (type !== 'path' && type !== 'host')) return []
+    return values.filter(repeatsGroups).map((value) => {
+      const opposite = `{ ${of[type]('')} -m reg ${quoted(`^(?!(?s:.*?)(?:${value}))`)} }`
+      return `deny deny_status 400 if !${aclName(at, index)} { ${of[type]('')} -m found } !${opposite}`
+    })
+  })
+}
+
+/**
  * Requests without a proper path are refused where rules test or count paths; otherwise a rule that refuses some paths
  * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3), and HAProxy
  * compares a text only up to NUL.
@@ -256,7 +277,7 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: st
       const cond = conditionText(rule, place)
       const table = tables[counter]?.name ?? ''
       const parts = { action: rule.do, cond, fetches, isServed, counter, table, errorPages }
-      const texts = speech.rendering[rule.do.type]?.(parts) ?? []
+      const texts = [...undecided(rule, place, fetches), ...(speech.rendering[rule.do.type]?.(parts) ?? [])]
       const acls = aclsOf(rule, place, fetches, (index) => `${folder}/${addressesName(id, place, index)}`)
       return ruleLines(rule, group.at, [...acls, ...texts.map((text) => `${speech.keyword} ${text}`)])
     })

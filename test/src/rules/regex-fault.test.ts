@@ -1,5 +1,5 @@
 import t from 'tap'
-import { regexFault } from '../../../src/rules/regex-fault.ts'
+import { regexFault, repeatsGroups } from '../../../src/rules/regex-fault.ts'
 
 t.test('regular expressions that may take exponential time are refused', (test) => {
   for (const fine of [
@@ -25,5 +25,12 @@ t.test('regular expressions that may take exponential time are refused', (test) 
     'x'.repeat(257),
   ])
     test.type(regexFault(bad), 'string', bad)
+  test.end()
+})
+
+t.test('repeated groups are found, except where an expression cannot be part of another one', (test) => {
+  for (const repeated of ['(a|b)*', '^/(?:a|b)+$', '(a){2,}', '((a)|b){3}']) test.ok(repeatsGroups(repeated), repeated)
+  for (const other of ['a*', '(a|b)?', '[a-z]+', '(*UCP)(a|b)*', '(?x)(a|b)* # any', '(?ix)(a)*'])
+    test.notOk(repeatsGroups(other), other)
   test.end()
 })
