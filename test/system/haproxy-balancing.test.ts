@@ -134,6 +134,21 @@ t.test('persistence does not remember the fallback', async (t) => {
   }
 })
 
+t.test('a cookie does not keep a client with a server that stands in for others', async (t) => {
+  const { apply, config, bodies, port, one, two } = await site(t)
+  const reals = [{ ripId: 'r1' }, { ripId: 'r2', backup: true }]
+  const view = (state: 'online' | 'halted') =>
+    config({ reals, persistence: { type: 'cookie', cookieName: 'STAY' } }, [{ ...one, state }, two])
+  t.match(await apply(undefined, view('online')), { ok: true })
+  const { body, cookie = '' } = await get(port)
+  t.same([body, cookie], ['one', 'STAY=r1'])
+  t.match(await apply(view('online'), view('halted')), { ok: true })
+  // The cookie of the server that is gone is taken away, and none of the other one is given.
+  t.same(await get(port, { cookie }), { status: 200, body: 'two', cookie: 'STAY=' })
+  t.match(await apply(view('halted'), view('online')), { ok: true })
+  t.same(await bodies(2, { cookie: 'STAY=r2' }), ['one', 'one'], 'a cookie from before')
+})
+
 t.test('a failed health check takes a server out; a server added at runtime is checked as well', async (t) => {
   const { apply, config, bodies, one, ask } = await site(t)
   const check = { healthCheck: { type: 'http', path: '/', expect: '200', interval: 1, rise: 1, fall: 3 } } as const

@@ -199,11 +199,12 @@ function serverOptions(backend: L7Backend): (member: L7Real) => string {
   const withCookie = backend.persistence.type === 'cookie'
   const withIp = backend.persistence.type === 'ip'
   return (member) => {
+    const isBackup = member.backup === true
     let text = ''
-    if (withCookie) text += ` cookie ${member.ripId}`
-    if (member.backup === true) text += ' backup'
     // A client must not stick to a server that only stands in for the others.
-    if (member.backup === true && withIp) text += ' non-stick'
+    if (withCookie && !isBackup) text += ` cookie ${member.ripId}`
+    if (isBackup) text += ' backup'
+    if (isBackup && withIp) text += ' non-stick'
     if (member.encrypted === true) text += tlsOptions(member)
     if (member.sendProxy === true) text += ' send-proxy-v2'
     if (member.maxConn !== undefined) text += ` maxconn ${member.maxConn}`

@@ -50,6 +50,7 @@ t.test('every option of a membership', (t) => {
   t.match(options({ encrypted: true, verify: true, sni: 'a.example' }), ' sni str(a.example) verifyhost a.example')
   t.equal(options({}, { persistence: { type: 'cookie' } }), ' cookie r1')
   t.equal(options({ backup: true }, { persistence: { type: 'ip' } }), ' backup non-stick')
+  t.equal(options({ backup: true }, { persistence: { type: 'cookie' } }), ' backup')
   t.end()
 })
 
