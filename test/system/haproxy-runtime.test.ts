@@ -4,7 +4,7 @@ import type { RealServer } from '../../src/model/real-server.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
 import { until } from '../fixtures/until.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { conversation, echoOrigin, get, httpOrigin, strictOrigin } from './haproxy-traffic.ts'
@@ -75,6 +75,23 @@ t.test('changes that a running HAProxy can accept are made without a reload', as
   t.match(await apply(undefined, running), { ok: true })
   t.equal(await host.readFile(paths.configFile), file, 'the file was updated')
   t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'a start has nothing to do')
+})
+
+t.test('connections to a server that was added at runtime are kept, as after a reload', async (t) => {
+  const { apply } = haproxyFixture(t)
+  const port = await freePort()
+  const used = new Set<unknown>()
+  const target = await httpServer(t, ({ socket }, answer) => void answer.end(String(used.add(socket).size)))
+  const config = (ids: readonly string[]) =>
+    viewOf({
+      realServers: ids.map((id) => realServer(id, { port: target })),
+      l7Frontends: [frontend('f', 'b', { ports: String(port) })],
+      l7Backends: [backend('b', ids, { httpReuse: 'always' })],
+    })
+  t.match(await apply(undefined, config([])), { ok: true })
+  t.match(await apply(config([]), config(['r1'])), { ok: true })
+  for (let count = 0; count < 10; count++) t.match(await get(port), { status: 200 })
+  t.equal(used.size, 1)
 })
 
 t.test('every option of a server is accepted at runtime as in the file', async (t) => {

@@ -67,13 +67,16 @@ function commandsFor({ backendId, before, after }: ServerChange): readonly Socke
 /** Options of traffic, and those with which the check does the same: a check in the file does so without being told. */
 const ALSO_FOR_CHECKS = { ssl: 'check-ssl', 'send-proxy-v2': 'check-send-proxy' } as const
 
+/** Unlike one in the file, a server added at runtime would keep no connection for the next request. */
+const KEEPING = ['pool-max-conn', '-1', 'pool-purge-delay', '5s'] as const
+
 function additionOf(target: string, entry: Server): readonly SocketCommand[] {
   const options = `${entry.options.trim()} weight ${entry.weight}`.trim().split(' ')
   const isChecked = options.includes('check')
   const ofCheck = Object.entries(ALSO_FOR_CHECKS).flatMap(([name, same]) =>
     isChecked && options.includes(name) ? [same] : [],
   )
-  const words = [endpointText(entry.ip, entry.port), ...options, ...ofCheck]
+  const words = [endpointText(entry.ip, entry.port), ...options, ...ofCheck, ...KEEPING]
   const commands = [toServer(['New server registered.'], 'add', 'server', target, ...words)]
   // A server added at runtime starts in maintenance with its checks off, unlike one in the file.
   if (isChecked) commands.push(toServer(SILENT, 'enable', 'health', target))

@@ -60,16 +60,19 @@ t.test('online restores state and weight, the state last', (t) => {
   t.end()
 })
 
+/** Defaults of a server in the file. */
+const KEPT = 'pool-max-conn -1 pool-purge-delay 5s'
+
 t.test('an added server gets everything that the file would say', (t) => {
   const other = realServer('r2', { ip: '::1', weight: 3 })
   const check = { healthCheck: { type: 'tcp' } } as const
   t.strictSame(requests(stepFor([server], [server, other], check)), [
-    '@1 add server b/r2 [::1]:8000 check inter 2s rise 2 fall 3 weight 3',
+    `@1 add server b/r2 [::1]:8000 check inter 2s rise 2 fall 3 weight 3 ${KEPT}`,
     '@1 enable health b/r2',
     '@1 enable server b/r2',
   ])
   t.strictSame(requests(stepFor([server], [server, { ...other, state: 'halted' }])), [
-    '@1 add server b/r2 [::1]:8000 weight 3',
+    `@1 add server b/r2 [::1]:8000 weight 3 ${KEPT}`,
   ])
   t.end()
 })
@@ -81,9 +84,12 @@ t.test('the check of an added server does what that of one in the file does with
   }
   const check = ' check inter 2s rise 2 fall 3 weight 100'
   const head = '@1 add server b/r2 127.0.0.1:8000'
-  t.equal(added({ encrypted: true }, 'tcp'), `${head} ssl verify none${check} check-ssl`)
-  t.equal(added({ sendProxy: true }, 'tcp'), `${head} send-proxy-v2${check} check-send-proxy`)
-  t.equal(added({ encrypted: true, sendProxy: true }, 'none'), `${head} ssl verify none send-proxy-v2 weight 100`)
+  t.equal(added({ encrypted: true }, 'tcp'), `${head} ssl verify none${check} check-ssl ${KEPT}`)
+  t.equal(added({ sendProxy: true }, 'tcp'), `${head} send-proxy-v2${check} check-send-proxy ${KEPT}`)
+  t.equal(
+    added({ encrypted: true, sendProxy: true }, 'none'),
+    `${head} ssl verify none send-proxy-v2 weight 100 ${KEPT}`,
+  )
   t.end()
 })
 
@@ -119,7 +125,7 @@ t.test('undo reverses the commands, newest first', (t) => {
   const step = stepFor([server, realServer('r2')], [{ ...server, weight: 1 }])
   t.strictSame(
     step.undo.map(({ request }) => withoutId(request)),
-    ['@1 add server b/r2 127.0.0.1:8000 weight 100', '@1 enable server b/r2', '@1 set server b/r1 weight 100'],
+    [`@1 add server b/r2 127.0.0.1:8000 weight 100 ${KEPT}`, '@1 enable server b/r2', '@1 set server b/r1 weight 100'],
   )
   t.end()
 })
