@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
@@ -459,6 +460,37 @@ t.test('a host that only the request line names is not overlooked by a rule', as
   test.equal(await status('GET http://open.test/ HTTP/1.1', 'Host: open.test'), 200)
   test.equal(await status('GET /?to=http://closed.test/ HTTP/1.0'), 200, 'a client without a host')
   test.equal(await status('OPTIONS * HTTP/1.0'), 200)
+})
+
+t.test('no request escapes the rules by an upgrade to HTTP/2 without TLS', async (test) => {
+  const { apply } = haproxyFixture(test)
+  const server = createHttpServer((_, answer) => void answer.end('as HTTP/1.1')).listen(0, '127.0.0.1')
+  server.on('upgrade', ({ headers }, socket) => {
+    const accept = 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo='
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${headers.upgrade}`, accept]
+    socket.end(`${lines.join('\r\n')}\r\n\r\n`)
+  })
+  await once(server, 'listening')
+  test.teardown(() => server.close().closeAllConnections())
+  const port = await freePort()
+  const l7Frontends = [frontend('f', 'web', { ports: `${port}`, rules: [rule(on('path', ['/x']), { type: 'deny' })] })]
+  const realServers = [realServer('web', { ip: '127.0.0.1', port: (server.address() as AddressInfo).port })]
+  test.match(await apply(undefined, viewOf({ realServers, l7Frontends, l7Backends: [backend('web', ['web'])] })), {
+    ok: true,
+  })
+  const answer = async (upgrade: string, ...lines: readonly string[]) => {
+    const socket = connect(port, '127.0.0.1')
+    const head = ['GET / HTTP/1.1', 'Host: a.test', `Upgrade: ${upgrade}`, ...lines]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    const [begun] = await once(socket, 'data')
+    socket.destroy()
+    return Number(String(begun).slice(9, 12))
+  }
+  const settings = ['Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA']
+  test.equal(await answer('h2c', ...settings), 200)
+  test.equal(await answer('H2C, other', ...settings), 200)
+  const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+  test.equal(await answer('websocket', 'Connection: Upgrade', key), 101)
 })
 
 t.test('limits count by their key, and keep their counts over a reload', async (test) => {

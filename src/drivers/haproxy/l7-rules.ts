@@ -225,6 +225,8 @@ function undecided(rule: Rule, at: number, { of }: Fetches): readonly string[] {
  * compares a text only up to NUL.
  */
 const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)|\\x00' }"
+/** A server that changes to HTTP/2 would receive all further requests of the connection unseen by the rules. */
+const NO_H2C = 'del-header Upgrade if { req.fhdr(upgrade) -m sub -i h2c }'
 /** HTTP/1.0 needs no Host header, and the server may take the host of the request line instead. */
 const NO_HOST = 'deny deny_status 400 if !{ req.fhdr(host) -m found } !{ url -m beg / * }'
 function noQuery(name: string): string {
@@ -251,6 +253,7 @@ function malformed(rules: readonly Rule[]): readonly string[] {
   const conditions = rules.flatMap(conditionsOf)
   const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
   return [
+    ...(rules.length > 0 ? [NO_H2C] : []),
     ...(conditions.some(({ type }) => type === 'path') || rules.some(isPerPath) ? [NO_PATH] : []),
     ...(conditions.some(({ type }) => type === 'host') ? [NO_HOST] : []),
     ...[...names].flatMap((name) => [noQuery(name), noOtherSpelling(name)]),

@@ -32,6 +32,7 @@ t.test('each line names its rule', (test) => {
     { do: { type: 'deny' } },
   ]
   test.same(frontendRules(frontend('f', null, { rules }), view, '/maps'), [
+    ['http-request del-header Upgrade if { req.fhdr(upgrade) -m sub -i h2c }', 'rules'],
     ['acl r0c0 method -m str -- PUT', 'rules.0'],
     ['acl r0c1 method -m str -- POST', 'rules.0'],
     ['http-request set-var(txn.fulcrum_backend) str(api) if r0c0 || !r0c1', 'rules.0'],
