@@ -1,3 +1,5 @@
+import { connect as connectHttp2 } from 'node:http2'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { L7Backend, L7Frontend } from '../../src/model/layer7.ts'
 import type { RealServer } from '../../src/model/real-server.ts'
@@ -131,6 +133,19 @@ t.test('persistence does not remember the fallback', async (t) => {
     t.match(await apply(running, halted(...ids)), { ok: true })
     running = halted(...ids)
     t.strictSame(await bodies(2), [expected, expected], `halted: ${ids.join(' ')}`)
+  }
+})
+
+t.test('balance by uri chooses by the path, whatever version and host a client uses', async (t) => {
+  const { apply, config, port } = await site(t)
+  t.match(await apply(undefined, config({ balance: 'uri' })), { ok: true })
+  const session = connectHttp2(`http://127.0.0.1:${port}`)
+  t.teardown(() => session.close())
+  for (let at = 0; at < 10; at++) {
+    const path = `/${at}`
+    const over1 = await (await fetch(`http://127.0.0.1:${port}${path}?x=1`)).text()
+    const over2 = await text(session.request({ ':path': path, ':authority': 'other.test' }))
+    t.equal(over2, over1, path)
   }
 })
 

@@ -42,7 +42,8 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
       kind: 'statement',
     },
     line(`mode ${backend.mode}`, 'mode'),
-    line(`balance ${backend.balance}`, 'balance'),
+    // The whole URI of an HTTP/2 request has a scheme and a host, so the same path would go to another server.
+    line(`balance ${backend.balance}${backend.balance === 'uri' ? ' path-only' : ''}`, 'balance'),
     // The only kind of hash that lets servers change weight, join and leave at runtime.
     ...(hashes(backend) ? [line('hash-type consistent', 'balance')] : []),
     line(`timeout connect ${backend.timeoutConnect}s`, 'timeoutConnect'),
