@@ -94,7 +94,11 @@ export const FrontendTimeouts = closed(
 export const BackendTimeouts = closed(
   {
     queue: Type.Optional(Seconds('Longest wait in the queue of a full server. Default timeoutConnect.')),
-    tunnel: Type.Optional(Seconds('Longest inactivity of tunnels, such as WebSockets. Default timeoutServer.')),
+    tunnel: Type.Optional(
+      Seconds(
+        'Longest inactivity of tunnels, such as WebSockets. Default timeoutServer, or timeoutClient of the frontend if that is less.',
+      ),
+    ),
     serverFin: Type.Optional(
       Seconds('Longest wait for a server that has closed one direction. Default timeoutServer.'),
     ),
