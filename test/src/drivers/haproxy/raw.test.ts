@@ -31,7 +31,7 @@ t.test('raw lines are at the end of global and defaults, before rules and before
     'global',
     '    # Raw lines\n    nbthread 2\n\ndefaults',
     '    # Raw lines\n    option dontlognull\n\n# fe',
-    '    # Raw lines\n    option http-buffer-request\n    http-request deny',
+    '    # Raw lines\n    option http-buffer-request\n    http-request del-header',
     '    # Raw lines\n    default-server inter 9s\n    option log-health-checks\n    # r\n    server r',
   ].map((part) => text.indexOf(part))
   test.notOk(order.includes(-1), text)
