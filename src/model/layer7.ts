@@ -90,7 +90,8 @@ export const Persistence = closed(
     cookieName: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{1,64}$',
-        description: 'Name of the cookie that HAProxy inserts; default FULCRUMID.',
+        description:
+          'Name of the cookie that HAProxy inserts; default FULCRUMID. Backends behind the same host need different names, or each replaces the cookie of the other.',
       }),
     ),
     timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', LONGEST_S)),
