@@ -5,11 +5,13 @@ import type { PowerActor } from '../context/machine-care.ts'
 import type { MachineClock } from '../base/clock.ts'
 import type { PlanExecutor } from '../config/enactor.ts'
 import type { SocketCommand, Step } from '../drivers/driver.ts'
+import { acceptingNames } from '../drivers/haproxy/tls-alpn.ts'
 import { ApiError } from '../base/errors.ts'
 import type { Events } from '../events/events.ts'
 import { excludedBy, type Jobs } from '../jobs/jobs.ts'
 import type { Log } from '../base/log.ts'
 import type { Machine } from './machine.ts'
+import type { L7Frontend } from '../model/layer7.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { type ProcessMark, isAlive, machineMark } from '../base/process-mark.ts'
@@ -173,7 +175,7 @@ export class Power implements PowerActor {
 
   async #drain(deadline_ms: number): Promise<void> {
     const { facts, statsSocket } = this.#parts.machine
-    const names = this.#frontends
+    const names = this.#frontends.map(({ id }) => id)
     if (statsSocket === undefined || names.length === 0 || this.#isClosing) return
     await this.#command('disable', 'accept no new connections')
     while (!this.#isClosing) {
@@ -185,9 +187,8 @@ export class Power implements PowerActor {
     }
   }
 
-  /** Names of the enabled frontends. */
-  get #frontends(): readonly string[] {
-    return [...this.#parts.running.list('l7Frontends')].filter(({ enabled }) => enabled).map(({ id }) => id)
+  get #frontends(): readonly L7Frontend[] {
+    return [...this.#parts.running.list('l7Frontends')].filter(({ enabled }) => enabled)
   }
 
   /** Changes the frontends. One that HAProxy does not have, or that is already in that state, is skipped. */
@@ -195,7 +196,8 @@ export class Power implements PowerActor {
     const { statsSocket, executor } = this.#parts.machine
     if (statsSocket === undefined) return
     const expect = ['', 'No such*', 'Frontend is already*', 'Frontend was*', 'Frontend is not*']
-    const commands = this.#frontends.map((name): SocketCommand => ({ request: `${verb} frontend ${name}`, expect }))
+    const names = this.#frontends.flatMap((frontend) => acceptingNames(frontend, this.#parts.running))
+    const commands = names.map((name): SocketCommand => ({ request: `${verb} frontend ${name}`, expect }))
     const step: Step = {
       kind: 'socket',
       path: statsSocket,

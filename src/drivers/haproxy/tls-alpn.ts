@@ -68,6 +68,12 @@ export function passedSocket({ id }: L7Frontend, { ports }: Validated, { sockets
   return `${sockets}/${createHash('sha256').update(id).digest('base64url').slice(0, 10)}`
 }
 
+const beforeName = (id: string): string => `before_${id}`
+
+/** Names of everything in HAProxy that accepts the connections of a frontend, in the order in which they pass. */
+export const acceptingNames = (frontend: L7Frontend, view: ConfigView): readonly string[] =>
+  validatedAt(frontend, view).ports.length === 0 ? [frontend.id] : [beforeName(frontend.id), frontend.id]
+
 /** The settings that the frontend itself would have at the passed ports. */
 interface Passing {
   readonly bind: (port: number) => string
@@ -100,7 +106,7 @@ export function passingStatements(
   const acls = inLines(names, (some) => `acl is_ordered req.ssl_sni,lower -m str -- ${some}`)
   const few = `{ be_sess_rate(${answered}) lt ${VALIDATIONS_PER_S} }`
   return [
-    head(`frontend before_${id}`),
+    head(`frontend ${beforeName(id)}`),
     line('mode tcp'),
     ...ports.map((port) => line(bind(port), 'ports')),
     ...expecting.map((text) => line(text, 'proxyProtocol')),

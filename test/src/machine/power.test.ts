@@ -6,6 +6,7 @@ import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { Job } from '../../../src/model/job.ts'
 import { Power } from '../../../src/machine/power.ts'
+import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
 import { applianceFixture } from '../../fixtures/appliance.ts'
 import { machineMark } from '../../../src/base/process-mark.ts'
 import { frontend, refuses } from '../../fixtures/config.ts'
@@ -29,6 +30,7 @@ function fixture(
     begun = undefined as object | undefined,
     isFull = false,
     away = Promise.resolve(),
+    running = viewOf({ l7Frontends: [frontend('a', null), frontend('b', null)] }),
   } = {},
 ) {
   const memory: { power: unknown } = { power: begun ?? null }
@@ -71,7 +73,7 @@ function fixture(
       touchesPackages: true,
     },
     layer7: { frontendSessions: () => old.shift() ?? 0 },
-    running: viewOf({ l7Frontends: [frontend('a', null), frontend('b', null)] }),
+    running,
     access: {
       assertStill: (author, endpoints) => {
         done.push(`may ${author.email} ${endpoints.join()}`)
@@ -111,6 +113,18 @@ t.test('no new connections, existing ones end, then the machine', async (test) =
   test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
   test.same(departed, [['reboot', false, 0]], 'votes and floating IPs are moved to other nodes first')
   await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
+})
+
+t.test('what distinguishes CAs and clients before a frontend takes no new connections either', async (test) => {
+  const running = viewOf({
+    acmeAccounts: [acmeAccount('x')],
+    acmeOrders: [acmeOrder('o', 'x', { challenge: 'tls-alpn-01', names: ['a.test'] })],
+    l7Frontends: [frontend('a', null, { ports: '443', certificates: ['c'] }), frontend('b', null)],
+  })
+  const { power, done } = fixture(test, { running })
+  await power.request('reboot', REQUEST)
+  await until('end', async () => done.some((line) => line.startsWith('systemctl')))
+  test.same(done.slice(0, 3), ['disable frontend before_a', 'disable frontend a', 'disable frontend b'])
 })
 
 t.test('connections of old workers are waited for as well', async (test) => {
