@@ -318,10 +318,17 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     { status: 200 },
   ],
   ...[
+    ['/x/..;y/admin', rule(on('path', ['/admin']))] as const,
     ['/admin%00x', rule(on('path', ['/admin']))] as const,
     ['/admin%00x', rule(all({ type: 'path', values: ['/admin'] }, { type: 'method', values: ['GET'] }))] as const,
   ].map(
-    ([asked, where]) => ['a path with NUL', [where], { path: asked }, { status: 400, arrived: undefined }] as const,
+    ([asked, where]) =>
+      [
+        `a path that servers may read as another one: ${asked}`,
+        [where],
+        { path: asked },
+        { status: 400, arrived: undefined },
+      ] as const,
   ),
   ...[false, true].map(
     (negate) =>

@@ -221,10 +221,10 @@ function undecided(rule: Rule, at: number, { of }: Fetches): readonly string[] {
 
 /**
  * Requests without a proper path are refused where rules test or count paths; otherwise a rule that refuses some paths
- * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3), and HAProxy
- * compares a text only up to NUL.
+ * could be bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3), some servers drop
+ * what follows ; in a segment, and HAProxy compares a text only up to NUL.
  */
-const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)|\\x00' }"
+const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?([/;]|$)|\\x00' }"
 /** A server that changes to HTTP/2 would receive all further requests of the connection unseen by the rules. */
 const NO_H2C = 'del-header Upgrade if { req.fhdr(upgrade) -m sub -i h2c }'
 /** HTTP/1.0 needs no Host header, and the server may take the host of the request line instead. */
