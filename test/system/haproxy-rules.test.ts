@@ -340,6 +340,12 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
       ] as const,
   ),
   [
+    'a host that a regular expression cannot be compared with',
+    [rule(on('host', ['^(A|B)*\\.x$'], { match: 'regex' }), { type: 'deny' })],
+    { headers: { Host: `${'ab'.repeat(2500)}.x` } },
+    { status: 400, arrived: undefined },
+  ],
+  [
     'later rules see the new path',
     [rule(undefined, { type: 'rewritePath', value: '/a', to: '/b' }), rule(on('path', ['/b']))],
     { path: '/a' },

@@ -210,11 +210,13 @@ const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: nu
  * groups, and beyond that neither the expression nor its opposite matches.
  */
 function undecided(rule: Rule, at: number, { of }: Fetches): readonly string[] {
-  return conditionsOf(rule).flatMap(({ type, match, values }, index) => {
+  return conditionsOf(rule).flatMap((condition, index) => {
+    const { type, match, values } = condition
     if (match !== 'regex' || (type !== 'path' && type !== 'host')) return []
+    const fetch = of[type]('')
     return values.filter(repeatsGroups).map((value) => {
-      const opposite = `{ ${of[type]('')} -m reg ${quoted(`^(?!(?s:.*?)(?:${value}))`)} }`
-      return `deny deny_status 400 if !${aclName(at, index)} { ${of[type]('')} -m found } !${opposite}`
+      const opposite = `{ ${fetch} ${operatorOf(condition)} ${quoted(`^(?!(?s:.*?)(?:${value}))`)} }`
+      return `deny deny_status 400 if !${aclName(at, index)} { ${fetch} -m found } !${opposite}`
     })
   })
 }
