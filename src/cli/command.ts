@@ -4,7 +4,7 @@ import { secondsOf } from '../base/durations.ts'
 import { Connection, Refusal } from './connection.ts'
 import { inOwnWords } from './own-words.ts'
 import { type Context, Contexts } from './contexts.ts'
-import { Failure } from './failure.ts'
+import { Failure, unread } from './failure.ts'
 import { printable } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -105,10 +105,7 @@ export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const isAbsent = Reflect.get(Object(error), 'code') === 'ENOENT'
-    throw new Failure(
-      isAbsent ? `there is no file ${path}` : `${path} cannot be read: is it a folder, or do you lack permission?`,
-    )
+    throw unread(path, error)
   }
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { isMap, isNode, isPair, isScalar, LineCounter, Document as YamlDocument, parseDocument, visit } from 'yaml'
-import { Failure } from './failure.ts'
+import { Failure, unread } from './failure.ts'
 
 /** Documents of the configuration as files: YAML, which includes JSON. */
 
@@ -42,14 +42,14 @@ export function readDocuments(paths: readonly string[], input: () => string, env
 
 function filesOf(path: string): readonly string[] {
   if (path === '-') return [path]
-  let isFolder: boolean
+  let found: readonly string[]
   try {
-    isFolder = statSync(path).isDirectory()
-  } catch {
-    throw new Failure(`there is no file ${path}`)
+    if (!statSync(path).isDirectory()) return [path]
+    found = readdirSync(path)
+  } catch (error) {
+    throw unread(path, error)
   }
-  if (!isFolder) return [path]
-  const names = readdirSync(path).filter((name) => ENDINGS.has(extname(name)))
+  const names = found.filter((name) => ENDINGS.has(extname(name)))
   if (names.length === 0) throw new Failure(`the folder ${path} has no .yaml, .yml or .json file`)
   return names.toSorted().map((name) => join(path, name))
 }
@@ -190,8 +190,8 @@ function textOf(file: string): string {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
-  } catch {
-    throw new Failure(`${file} cannot be read`)
+  } catch (error) {
+    throw unread(file, error)
   }
   if (!isUtf8(bytes)) throw new Failure(`${file} is not UTF-8 text`)
   return bytes.toString()

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Change, type Changes, tell, untilTakenBack } from '../changes.ts'
 import { collect, type Common, optionsOf, readText, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
@@ -230,15 +229,16 @@ const areAmong = (now: Changes['warnings'], then: Changes['warnings']): boolean 
   )
 
 function readPlan(path: string): PlanFile {
-  let read: Partial<PlanFile>
+  const text = readText(path)
+  let read: Partial<PlanFile> = {}
   try {
-    read = JSON.parse(readFileSync(path, 'utf8')) as Partial<PlanFile>
+    read = Object(JSON.parse(text)) as Partial<PlanFile>
   } catch {
-    throw new Failure(`${path} is not a plan: create one with fulcrum plan --out`)
+    // The same as JSON that is no plan.
   }
   const { fulcrumPlan, document, prune = false, takeOver = false, digest, warnings = [] } = read
   if (fulcrumPlan !== 1 || document === undefined || digest === undefined)
-    throw new Failure(`${path} is not a plan: apply a document with -f ${path}`)
+    throw new Failure(`${path} is not a plan: create one with fulcrum plan --out, or apply a document with -f ${path}`)
   return { fulcrumPlan, document, prune, takeOver, digest, warnings }
 }
 

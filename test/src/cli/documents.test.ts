@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -110,7 +110,7 @@ t.test('variables and files are filled in, and nothing else is a template', (tes
     realServers: { web: { ip: '10.0.0.7', owner: '$HOME ${other:x} ${}' } },
   })
   test.throws(() => read(['a.yaml']), { message: /a\.yaml:4: the variable WEB is not set/ })
-  test.throws(() => read(['no-file.yaml']), { message: /no-file\.yaml:3: .*absent cannot be read/ })
+  test.throws(() => read(['no-file.yaml']), { message: /no-file\.yaml:3: there is no file .*absent/ })
   test.end()
 })
 
@@ -126,7 +126,14 @@ t.test('text stays text, and a file that is no document is reported', (test) => 
   test.same(read(['text.yaml']), { l7Raw: { global: ['${env:HOME} ${file:/etc/passwd} ${x}'] } })
   for (const name of ['bomb', 'alias', 'list', 'key'])
     test.throws(() => read([`${name}.yaml`]), { name: 'Failure' }, name)
-  test.throws(() => read(['more']), { message: /sub\.yaml cannot be read/ })
+  test.throws(() => read(['more']), { message: /sub\.yaml cannot be read: it is a folder/ })
+  test.end()
+})
+
+t.test('a file that exists is not called absent', (test) => {
+  const { read, path } = folder(test, {})
+  symlinkSync('round', join(path, 'round'))
+  test.throws(() => read(['round']), { name: 'Failure', message: /round cannot be read: ELOOP/ })
   test.end()
 })
 

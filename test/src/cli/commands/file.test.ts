@@ -62,7 +62,9 @@ t.test('a saved plan is applied exactly, or not at all', async (test) => {
   await call('PUT', `/ipvsDirector/rips/${reals[0].id}`, { body: { port: 8082 } })
   await call('PUT', '/services/apply')
   test.match(await run(['apply', kept]), { exit: 1, err: /would now do something else/ })
-  test.match(await run(['apply', file]), { exit: 1, err: /is not a plan: create one with fulcrum plan --out/ })
+  const refused = `${file} is not a plan: create one with fulcrum plan --out, or apply a document with -f`
+  test.match(await run(['apply', file]), { exit: 1, err: refused })
+  test.match(await run(['apply', `${file}.gone`]), { exit: 1, err: `there is no file ${file}.gone` })
   writeFileSync(kept, '{}')
   test.match(await run(['apply', kept]), { exit: 1, err: /apply a document with -f/ })
   test.match(await run(['apply', kept, '-f', file]), { exit: 1, err: /give either a plan, or -f/ })
