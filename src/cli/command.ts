@@ -4,7 +4,7 @@ import { secondsOf } from '../base/durations.ts'
 import { Connection, Refusal } from './connection.ts'
 import { inOwnWords } from './own-words.ts'
 import { type Context, Contexts } from './contexts.ts'
-import { Failure, unread } from './failure.ts'
+import { type Encoding, Failure, textIn, unread } from './failure.ts'
 import { printable } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -101,12 +101,14 @@ export const optionsOf = <T extends object>(command: Command): T & Common => com
 /** Collects the values of an option that may be repeated. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-export function readText(path: string): string {
+export function readText(path: string, encoding?: Encoding): string {
+  let bytes: Buffer
   try {
-    return readFileSync(path, 'utf8')
+    bytes = readFileSync(path)
   } catch (error) {
     throw unread(path, error)
   }
+  return textIn(bytes, path, encoding)
 }
 
 /** Parses the count that an option has. */

@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { isMap, isNode, isPair, isScalar, LineCounter, Document as YamlDocument, parseDocument, visit } from 'yaml'
+import { readText } from './command.ts'
 import { Failure, unread } from './failure.ts'
 
 /** Documents of the configuration as files: YAML, which includes JSON. */
@@ -92,7 +92,7 @@ function entriesOf(
   input: () => string,
   env: Environment,
 ): readonly (readonly [string, unknown, Place])[] {
-  const text = file === '-' ? input() : textOf(file)
+  const text = file === '-' ? input() : readText(file)
   const lines = new LineCounter()
   // The parser would compare each key of a map with every other one.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
@@ -186,21 +186,10 @@ function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: E
   })
 }
 
-function textOf(file: string): string {
-  let bytes: Buffer
-  try {
-    bytes = readFileSync(file)
-  } catch (error) {
-    throw unread(file, error)
-  }
-  if (!isUtf8(bytes)) throw new Failure(`${file} is not UTF-8 text`)
-  return bytes.toString()
-}
-
 function contentOf(name: string, from: string, where: string): string {
   const path = resolve(from === '-' ? '.' : dirname(from), name)
   try {
-    return textOf(path)
+    return readText(path)
   } catch (error) {
     throw new Failure(`${where}: ${error instanceof Failure ? error.message : ''}`)
   }

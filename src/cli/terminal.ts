@@ -1,7 +1,7 @@
 import { fstatSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { Failure } from './failure.ts'
+import { type Encoding, Failure, textIn } from './failure.ts'
 import { printableLines, printableScreen } from './output.ts'
 
 /** The terminal or its substitute: everything that a command reads and writes. */
@@ -19,7 +19,7 @@ export interface Terminal {
   /** Fails if nobody can answer. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
   /** Returns the standard input; on a terminal, the user is told that `what` is being read. */
-  input(what: string): Promise<string>
+  input(what: string, encoding?: Encoding): Promise<string>
   /** For commands that run until they are ended: aborted by Ctrl-C, or when nothing reads `out` any more. */
   readonly interrupted: AbortSignal
 }
@@ -95,11 +95,11 @@ export function processTerminal(
         lines.close()
       }
     },
-    async input(what) {
+    async input(what, encoding) {
       if (stdin.isTTY) return await pasted({ stdin, stderr }, what)
       const chunks: Buffer[] = []
       for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
-      return Buffer.concat(chunks).toString()
+      return textIn(Buffer.concat(chunks), what, encoding)
     },
   }
 }

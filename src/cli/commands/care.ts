@@ -141,6 +141,9 @@ function addCertificates(cert: Command, run: Run): void {
     .action((_options: unknown, command: Command) => expiring(run, optionsOf(command)))
 }
 
+/** What stands between the blocks does not matter. */
+const PEM = { isAnyText: true } as const
+
 async function addCertificate(
   run: Run,
   name: string,
@@ -148,8 +151,8 @@ async function addCertificate(
   { force, ...common }: Common & { readonly force?: boolean },
 ): Promise<void> {
   const connection = run.connect(common)
-  const input = files.includes('-') ? await run.terminal.input('the certificate and its key') : ''
-  const pem = files.map((file) => (file === '-' ? input : readText(file))).join('\n')
+  const input = files.includes('-') ? await run.terminal.input('the certificate and its key', PEM) : ''
+  const pem = files.map((file) => (file === '-' ? input : readText(file, PEM))).join('\n')
   const body = { pem, ...(force === true ? { force } : {}) }
   const known = await recordIfNamed(connection, '/certificates/certs', name)
   const { message, data } =

@@ -101,9 +101,12 @@ interface Remark {
   readonly why: string
 }
 
+/** Comments are often in another encoding, and the import reports any other line that is. */
+const CFG = { isAnyText: true } as const
+
 /** The document goes to standard output, remarks to standard error. */
 async function importCfg(run: Run, path: string, { owner, ...common }: Common & { readonly owner?: string }) {
-  const haproxyCfg = path === '-' ? await run.terminal.input('the haproxy.cfg') : readText(path)
+  const haproxyCfg = path === '-' ? await run.terminal.input('the haproxy.cfg', CFG) : readText(path, CFG)
   const body = { haproxyCfg, ...(owner === undefined ? {} : { owner }) }
   const { data } = await run.connect(common).ask<Imported>('POST', '/config/import', { body })
   const document = escaped(data.document) as Document

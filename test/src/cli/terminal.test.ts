@@ -77,6 +77,16 @@ t.test('without a terminal there are no questions, and the input is read', async
   test.equal(await terminal.input('the document'), 'version: 1')
 })
 
+t.test('input that is not UTF-8 is refused, unless its reader reports the places', async (test) => {
+  const input = async (options?: { readonly isAnyText: boolean }) => {
+    const made = streams(false)
+    made.stdin.end(Buffer.from('caf\u00e9', 'latin1'))
+    return await processTerminal(made, {}, ENDS).input('the document', options)
+  }
+  await test.rejects(input(), { name: 'Failure', message: 'the document is not UTF-8 text' })
+  test.equal(await input({ isAnyText: true }), 'caf\ufffd')
+})
+
 t.test('at a terminal the user is told that the input is read, and is asked afterwards', async (test) => {
   const made = streams(true)
   const terminal = processTerminal(made, {}, ENDS)

@@ -24,11 +24,14 @@ t.test('any request can be sent, with JSON, YAML, a file or the standard input',
 })
 
 t.test('a request that cannot be sent is reported', async (test) => {
-  const { run } = await fixture(test)
+  const { run, home } = await fixture(test)
   test.match(await run('api FETCH /ping'), { exit: 1, err: /FETCH is not a method/ })
   test.match(await run('api GET ping'), { exit: 1, err: /ping is not a path/ })
   test.match(await run(['api', 'POST', '/ping', '-b', '{a: [']), { exit: 1, err: /neither JSON nor YAML/ })
   test.match(await run(['api', 'POST', '/ping', '-b', '@/no/such']), { exit: 1, err: /there is no file/ })
+  writeFileSync(join(home, 'latin'), Buffer.from('name: caf\u00e9', 'latin1'))
+  const refused = /latin is not UTF-8 text/
+  test.match(await run(['api', 'POST', '/ping', '-b', `@${join(home, 'latin')}`]), { exit: 1, err: refused })
   test.match(await run(['api', '/ping', '-H', 'nothing']), { exit: 1, err: /nothing is not a header/ })
   test.match(await run(['api', '/ping', '-H', 'x: ж']), {
     exit: 1,
