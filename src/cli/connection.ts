@@ -78,9 +78,13 @@ export class Unreachable extends Failure {
 }
 
 function told({ message, code, errors, data }: Refused): string {
-  const lines = errors.length > 1 ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
+  // Most messages end with the first errors; some, such as that of changes which need others, only refer to them.
+  const isRepeated = errors.some((error) => message.includes(error.message))
+  const areShown = errors.length > (isRepeated ? 1 : 0)
+  const lines = areShown ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
   const said = outputsIn(data).map((line) => `\n  ${line}`)
-  return `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}${said.join('')}`
+  const [head = message] = areShown && isRepeated ? message.split(': ') : [message]
+  return `${head} (${code})${lines}${said.join('')}`
 }
 
 /** Returns the output of a failed step of an apply: only the step's program may know the reason. */

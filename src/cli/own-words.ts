@@ -6,6 +6,7 @@ export const OWN_WORDS = [
   ['plan with takeOver', 'plan with --take-over'],
   ['{"changes": [ids]}', '--only ID'],
   ['{"mine": true}', '--mine'],
+  ['listed in errors', 'listed below'],
   ['X-Backup-Passphrase', 'The passphrase (--passphrase or FULCRUM_PASSPHRASE)'],
 ] as const
 

@@ -157,8 +157,8 @@ function toldByName(error: unknown, changes: readonly RecordChange[]): unknown {
   if (!(error instanceof ApiError)) return error
   const names = new Map(changes.map((change) => [change.id, namedChange(change).name]))
   const errors = error.details.errors?.map((one) => {
-    const [section, id = '', ...inside] = one.field.split('.')
-    return { ...one, field: [section, names.get(id) ?? id, ...inside].join('.') }
+    const [section, id, ...inside] = one.field.split('.')
+    return id === undefined ? one : { ...one, field: [section, names.get(id) ?? id, ...inside].join('.') }
   })
   return new ApiError(error.code, error.message, { ...error.details, ...(errors && { errors }) })
 }

@@ -60,6 +60,23 @@ t.test('refusals and connection errors are one line each', async (test) => {
   })
 })
 
+t.test('an error that the message does not repeat is shown below it', async (test) => {
+  const refusalOf = async (message: string, told: readonly string[]) => {
+    const errors = told.map((text, at) => ({ field: `f${at}`, code: 'X', message: text }))
+    const refusing = await server(test, (_request, response) =>
+      response.writeHead(409).end(JSON.stringify({ message, code: 'X', errors })),
+    )
+    const refusal: unknown = await refusing.ask('PUT', '/x').catch((error: unknown) => error)
+    return refusal instanceof Refusal ? refusal.message : refusal
+  }
+  const needed = 'It needs other changes, listed in errors: apply those as well'
+  const shown = 'It needs other changes, listed below: apply those as well (X)'
+  test.equal(await refusalOf(needed, ['web1 is needed']), `${shown}\n  f0: web1 is needed`)
+  test.equal(await refusalOf(needed, ['web1', 'web2']), `${shown}\n  f0: web1\n  f1: web2`)
+  test.equal(await refusalOf('1 problem: f0 is bad', ['is bad']), '1 problem: f0 is bad (X)')
+  test.equal(await refusalOf('2 problems: f0 is bad; f1 is', ['is bad', 'is']), '2 problems (X)\n  f0: is bad\n  f1: is')
+})
+
 t.test('the result of a failed step of an apply is shown below the refusal', async (test) => {
   const nodes = [
     { ok: true, output: 'well' },

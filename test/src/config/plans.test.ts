@@ -57,6 +57,15 @@ t.test('a record that was edited since is refused', async (test) => {
   await refuses(test, 'REVISION_MISMATCH', apply(plan.planId))
 })
 
+t.test('a plan that needs a pending change names its id', async (test) => {
+  const { editing, store, make } = fixture(test)
+  const origin = { actor: 'ben', endpoint: 'realServers.create', at: '2026-01-02T03:04:05Z' }
+  await editing.edit(origin, undefined, (draft) => draft.section('realServers').create(realServer('a', { name: 'x' })))
+  const renaming = make((edits) => edits.section('realServers').merge('a', { name: 'y' }))
+  const field = new RegExp(`^${store.changes()[0]?.id}$`)
+  await test.rejects(renaming, { code: 'DEPENDS_ON_PENDING', details: { errors: [{ field }] } })
+})
+
 t.test('a plan lasts a quarter of an hour, and the last 32 are kept', async (test) => {
   const { clock, make, apply } = fixture(test)
   const { planId, expiresAt } = await make(creating('a'))
