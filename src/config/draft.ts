@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import { mergeSorted } from '../../storage/config/sorted-records.ts'
 import type { SectionEditor } from '../context/sections.ts'
+import type { TakenBack } from '../context/staging.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { nameKey } from '../base/name-key.ts'
 import {
@@ -108,12 +109,11 @@ export class Draft {
     this.#checkReferences(section, record)
   }
 
-  /** Returns how many changes are taken back that the caller did not name. */
-  discard(which: Discarded, may: May): number {
+  discard(which: Discarded, may: May): TakenBack {
     const { ids, others } = discardable(this.#store, which, may)
     // A loop, because a call accepts only some tens of thousands of arguments.
     for (const id of ids) this.discarded.push(id)
-    return others
+    return { count: ids.length, others }
   }
 
   /** The candidate with these edits. */

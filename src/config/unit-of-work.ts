@@ -4,7 +4,7 @@ import type { WentLive } from '../context/applying.ts'
 import type { Effect } from '../context/context.ts'
 import type { RevisionChanges } from '../context/revisions.ts'
 import type { SectionEditor } from '../context/sections.ts'
-import type { Edits } from '../context/staging.ts'
+import type { Edits, TakenBack } from '../context/staging.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RecordChange, SectionContents, SectionName, Touched } from '../model/sections.ts'
 import { confinable, isOwned } from '../model/confined.ts'
@@ -130,7 +130,7 @@ export class UnitOfWork implements Edits {
     return reverse(this.#parts.store, this.#edits, made, this.#origin, this.#may)
   }
 
-  discard(which: 'all' | 'mine' | { readonly id: string }): number {
+  discard(which: 'all' | 'mine' | { readonly id: string }): TakenBack {
     return this.#edits.discard(which === 'mine' ? { by: this.#actor.email } : which, this.#may)
   }
 

@@ -95,6 +95,12 @@ export interface TransactionsActor extends TransactionsReader {
   rollback(id: string, asking: Asking): Promise<void>
 }
 
+/** How many pending changes were taken back, and how many of them the caller did not name. */
+export interface TakenBack {
+  readonly count: number
+  readonly others: number
+}
+
 /** Edits of a request that concern more than single records. */
 export interface Edits {
   /** Makes whole sections hold exactly these records; refuses to leave the candidate broken. */
@@ -106,9 +112,9 @@ export interface Edits {
   reverse(made: RevisionChanges): Promise<number>
   /**
    * Takes pending changes back; refuses callers that could not have made them. Changes of access are taken back
-   * together: returns how many were not named.
+   * together.
    */
-  discard(which: 'all' | 'mine' | { readonly id: string }): number
+  discard(which: 'all' | 'mine' | { readonly id: string }): TakenBack
   /**
    * Calls `act` once the edits are written, before the next request may edit. A handler runs again if another node has
    * written first, so its own side effects may happen twice.

@@ -94,7 +94,9 @@ export const pending = [
       ),
     }),
     handle: (ctx, { query }) => {
-      const others = ctx.work.discard(query.mine === 'true' ? 'mine' : 'all')
+      const isMine = query.mine === 'true'
+      const { count, others } = ctx.work.discard(isMine ? 'mine' : 'all')
+      if (count === 0) return Reply.with(undefined, { message: isMine ? NOTHING_OF_ONES_OWN : 'Nothing is pending' })
       return Reply.with(undefined, toldWith('Your pending changes', others))
     },
   }),
@@ -111,7 +113,7 @@ export const pending = [
       'Discard one pending change, unless other pending changes need it; changes to users, roles and login settings are discarded together',
     message: 'Pending change {changeId} discarded',
     handle: (ctx, { params }) => {
-      const others = ctx.work.discard({ id: params.changeId })
+      const { others } = ctx.work.discard({ id: params.changeId })
       return Reply.with(undefined, toldWith(`Pending change ${params.changeId}`, others))
     },
   }),
@@ -131,6 +133,9 @@ export const pending = [
 ]
 
 /** Returns the message when further changes were taken back along with the named one. */
+const NOTHING_OF_ONES_OWN =
+  'Nothing was discarded: no pending change is yours alone; GET /services/pending shows whose they are'
+
 const toldWith = (named: string, others: number) =>
   others === 0
     ? {}

@@ -155,7 +155,7 @@ t.test('a user discards his own changes', async (test) => {
   await create('a')
   await create('b', begin({}, BERT))
   const work = begin()
-  test.equal(await work.run(() => work.discard('mine')), 0)
+  test.same(await work.run(() => work.discard('mine')), { count: 1, others: 0 })
   test.match(work.changes, [{ section: 'realServers', id: 'a', after: undefined }])
   test.match(store.changes(), [{ key: 'b' }])
 })

@@ -61,6 +61,11 @@ t.test('one’s own changes are discarded, and affected changes of others are re
   const message = /^Your pending changes discarded, and 1 more to users, roles/
   test.match(await takeMine(), { status: 200, json: { message } })
   test.match((await pending()).changes, [{ name: 'theirs' }])
+  const nothing = 'Nothing was discarded: no pending change is yours alone; GET /services/pending shows whose they are'
+  test.match(await takeMine(), { status: 200, json: { message: nothing } })
+  test.match((await pending()).changes, [{ name: 'theirs' }])
+  const takeAll = async () => (await call('DELETE', '/services/pending')).json.message
+  test.same([await takeAll(), await takeAll()], ['Pending changes discarded', 'Nothing is pending'])
 })
 
 t.test('files and steps only with render=true, and reading them touches nothing', async (test) => {
