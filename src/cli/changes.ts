@@ -1,3 +1,4 @@
+import { cutText } from '../base/cut-text.ts'
 import { isId } from '../base/ids.ts'
 import type { Connection } from './connection.ts'
 import { coloured, type Colour, printable } from './output.ts'
@@ -108,7 +109,7 @@ export async function tell(
   const shown = (value: Value): string => {
     const text = typeof value === 'string' ? (isId(value) ? (names.get(value) ?? value) : value) : JSON.stringify(value)
     const line = printable(text.replaceAll('\n', '\\n'))
-    return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line
+    return line.length > LINE_MAX ? `${cutText(line, LINE_MAX)}…` : line
   }
   for (const { op, resource, name, effect, by, id, fields } of sorted) {
     const cost = effect === 'runtime' ? '' : `  (${effect})`

@@ -91,7 +91,8 @@ export class Run {
   ): Promise<void> {
     if (isYes === true) return
     const said = await this.ask(`${question} [${answer}/N] `, instead)
-    if (said.trim().toLowerCase() !== answer) throw new Failure('cancelled; nothing was changed')
+    const typed = said.trim().toLowerCase()
+    if (typed !== answer && !(answer === 'y' && typed === 'yes')) throw new Failure('cancelled; nothing was changed')
   }
 }
 

@@ -49,7 +49,8 @@ async function events(
     else {
       const { at = '', kind = event, ...more } = Object(data) as Record<string, unknown>
       const told = Object.entries(more).map(([name, value]) => printable(`${name}=${plain(value)}`))
-      const when = printable(`${String(at).slice(0, 19)} ${id.padStart(5)}`)
+      // Without its fraction. Its zone stays, because this machine may be in another one.
+      const when = printable(`${String(at).replace(/\.\d+/, '')} ${id.padStart(5)}`)
       const head = coloured(run.terminal, 'bold', printable(String(kind)))
       run.terminal.out(`${when} ${head} ${told.join(' ')}\n`)
     }
@@ -147,6 +148,12 @@ interface History {
   readonly series: Readonly<Record<string, readonly (number | null)[]>>
 }
 
+/**
+ * The minutes of a week. A coarse value is recorded when its time is over, so with as many points as bars, the last five
+ * minutes of an hour and the last hour of a day would be missing, and their peak.
+ */
+const POINTS = 10_080
+
 interface HistoryOptions extends Common {
   readonly kind?: string
   readonly since: string
@@ -165,7 +172,7 @@ async function history(
   const end = Math.floor(Date.now() / 1000)
   const width = Math.max(10, Math.min(60, (run.terminal.columns ?? 80) - 40))
   const isTable = csv !== true && common.json !== true
-  const query = { start: end - seconds, end, metrics, ...(isTable ? { points: width } : {}) }
+  const query = { start: end - seconds, end, metrics, ...(isTable ? { points: POINTS } : {}) }
   const [found, highest] = await Promise.all([
     connection.get<History>(path, query),
     // The highest average is far below the real peak.

@@ -57,6 +57,12 @@ t.test('fields are shown by their paths, ids by names, deletions first', async (
     ].join('\n'),
   )
   test.match(await told([]), /Nothing would change\.\n$/)
+  const page = `${'x'.repeat(159)}\u{1f600}`
+  test.match(
+    await told([change({ before: {}, after: { page } })]),
+    `    page: ${'x'.repeat(159)}…\n`,
+    'no half of a picture',
+  )
 })
 
 t.test('names are requested only where ids are shown', async (test) => {

@@ -30,9 +30,11 @@ t.test('without consent nothing is done', async (test) => {
     new Run({ terminal: { ask } as unknown as Terminal, env: {}, sockets: [] })
   const saying = (text: string) => asking(async () => text)
   await saying('Y ').agree('Apply?', false)
+  await saying('yes').agree('Apply?', false)
   await saying('').agree('Apply?', true)
   await saying('12').agree('12 go', false, { answer: '12' })
   await test.rejects(saying('').agree('Apply?', undefined), { message: 'nothing was changed' })
+  await test.rejects(saying('yes').agree('12 go', false, { answer: '12' }), { message: 'nothing was changed' })
   const nobody = asking(async () => {
     throw new Failure('no terminal')
   })

@@ -74,7 +74,10 @@ t.test('an error that the message does not repeat is shown below it', async (tes
   test.equal(await refusalOf(needed, ['web1 is needed']), `${shown}\n  f0: web1 is needed`)
   test.equal(await refusalOf(needed, ['web1', 'web2']), `${shown}\n  f0: web1\n  f1: web2`)
   test.equal(await refusalOf('1 problem: f0 is bad', ['is bad']), '1 problem: f0 is bad (X)')
-  test.equal(await refusalOf('2 problems: f0 is bad; f1 is', ['is bad', 'is']), '2 problems (X)\n  f0: is bad\n  f1: is')
+  test.equal(
+    await refusalOf('2 problems: f0 is bad; f1 is', ['is bad', 'is']),
+    '2 problems (X)\n  f0: is bad\n  f1: is',
+  )
 })
 
 t.test('the result of a failed step of an apply is shown below the refusal', async (test) => {

@@ -18,7 +18,7 @@ t.test('events are followed until Ctrl-C', async (test) => {
   interrupt.abort()
   const { exit, out } = await following
   test.equal(exit, 0)
-  test.match(out, /^\d{4}-\d\d-\d\dT[\d:]+ +\d+ apply state=applied by=admin@localhost .*changes=1/)
+  test.match(out, /^\d{4}-\d\d-\d\dT[\d:]+Z +\d+ apply state=applied by=admin@localhost .*changes=1/)
   test.notMatch(out, '\u001b', 'foreign text moves no cursor')
   test.match(await run('events -k frogs'), { exit: 1, err: /INVALID_QUERY/ })
 })
@@ -114,9 +114,11 @@ t.test('unknown rates are left out: restarted counters, and a HAProxy that does 
 
 t.test('the maximum of a history is that of a second, and unknown values are not 0', async (test) => {
   const { run } = await fixture(test)
+  const points: (string | null)[] = []
   const told: Readonly<Record<string, readonly (number | null)[]>> = { average: [1, null, 3], maximum: [50, null, 9] }
   const port = await httpServer(test, ({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://localhost')
+    if (pathname.endsWith('/history')) points.push(searchParams.get('points'))
     const values = told[searchParams.get('consolidation') ?? 'average']
     const series = { bytesIn: values, bytesOut: [null, null, null] }
     const data = pathname.endsWith('/history')
@@ -132,6 +134,11 @@ t.test('the maximum of a history is that of a second, and unknown values are not
   test.equal(exit, 0)
   test.match(out, /^bytesIn +\S+ \S+ +2 +50$/m)
   test.match(out, /^bytesOut +- +-$/m)
+  test.same(
+    points,
+    ['10080', '10080'],
+    'few points, as many as bars, would be without the last minutes or the last hour',
+  )
 })
 
 t.test('the figures of now and of the past', async (test) => {
