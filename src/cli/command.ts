@@ -41,8 +41,11 @@ export class Run {
   }
 
   connect(common: Common): Connection {
-    this.#connection ??= new Connection(this.contextOf(common))
-    return this.#connection
+    if (this.#connection !== undefined) return this.#connection
+    const connection = new Connection(this.contextOf(common))
+    this.terminal.atCtrlC(() => connection.doubt)
+    this.#connection = connection
+    return connection
   }
 
   close(): void {

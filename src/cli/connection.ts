@@ -13,6 +13,7 @@ import { tried } from '../client/trying.ts'
 import { socketPathOf } from './contexts.ts'
 import { Failure } from './failure.ts'
 import { inOwnWords } from './own-words.ts'
+import { DOUBT, mayChange, Unreachable } from './unreachable.ts'
 
 const PREFIX = '/api/v1'
 /** Long enough for an apply of the largest configuration. */
@@ -59,24 +60,6 @@ export class Refusal extends Failure {
   }
 }
 
-/** A request without an answer. */
-export class Unreachable extends Failure {
-  /** Whether the connection had been accepted. */
-  readonly isLost: boolean
-  /** Whether nothing of the request was sent. */
-  readonly isUnsent: boolean
-
-  /** `method` is that of the request, which may have been carried out if only its answer is lost. */
-  constructor(url: string, error: unknown, { isUnsent = hasNotConnected(error), method = 'GET' } = {}) {
-    const isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
-    const isDoubtful = !isUnsent && method !== 'GET'
-    const advice = isDoubtful ? '; the request may have been carried out: check before you repeat it' : ''
-    super(`${url} cannot be reached: ${reasonOf(error)}${advice}`)
-    this.isLost = isLost
-    this.isUnsent = isUnsent
-  }
-}
-
 function told({ message, code, errors, data }: Refused): string {
   // Most messages end with the first errors; some, such as that of changes which need others, only refer to them.
   const isRepeated = errors.some((error) => message.includes(error.message))
@@ -113,11 +96,18 @@ export class Connection {
   readonly #target: Target
   readonly #agent: Agent | PlainAgent
   readonly #isPlain: boolean
+  /** Requests under way that change something. */
+  #changes = 0
 
   constructor(target: Target) {
     this.#target = target
     this.#isPlain = !target.url.startsWith('https:')
     this.#agent = this.#isPlain ? plain() : pinned(target)
+  }
+
+  /** What is unknown if the program ends now. */
+  get doubt(): string | undefined {
+    return this.#changes === 0 ? undefined : DOUBT
   }
 
   close(): void {
@@ -147,14 +137,25 @@ export class Connection {
 
   /** Sends a request; fails with the API's refusal. */
   async ask<T>(method: string, path: string, sent: Sent = {}): Promise<Received<T>> {
-    const answer = await this.#tried(method, path, sent)
-    const text = await answer.text().catch((error: unknown) => {
-      throw new Unreachable(this.#target.url, error, { method })
-    })
+    const { answer, text } = await this.#whole(method, path, sent)
     const json = parsed(text)
     if (!answer.ok) return this.#fail(refusedBy(answer.status, json))
     const { message = '', data, next, job } = json
     return { message, data: data as T, next, job, etag: answer.headers.get('etag') ?? undefined, text }
+  }
+
+  async #whole(method: string, path: string, sent: Sent) {
+    const isChange = mayChange(method, path)
+    if (isChange) this.#changes += 1
+    try {
+      const answer = await this.#tried(method, path, sent)
+      const text = await answer.text().catch((error: unknown) => {
+        throw new Unreachable(this.#target.url, error, { isChange })
+      })
+      return { answer, text }
+    } finally {
+      if (isChange) this.#changes -= 1
+    }
   }
 
   /** Yields the events of a stream until the signal is aborted. Fails if the daemon is not there at the beginning. */
@@ -211,7 +212,9 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const going = this.#begun(options, (message) => resolve(new Came(message)))
       going.on('timeout', () => going.destroy(new Error('no answer for two minutes')))
-      going.on('error', (error) => reject(error instanceof Failure ? error : new Unreachable(url, error, { method })))
+      going.on('error', (error) =>
+        reject(error instanceof Failure ? error : new Unreachable(url, error, { isChange: mayChange(method, path) })),
+      )
       going.end(body)
     })
   }
@@ -281,25 +284,6 @@ function parsed(text: string): Envelope {
   } catch {
     return {}
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOENT: 'the socket does not exist',
-  EACCES: 'permission denied',
-  ENOTFOUND: 'the host does not exist',
-  EAI_AGAIN: 'the name cannot be resolved',
-  ECONNRESET: 'the connection was reset',
-  EHOSTUNREACH: 'no route to the host',
-  ETIMEDOUT: 'it does not answer',
-}
-
-const hasNotConnected = (error: unknown): boolean =>
-  ['connect', 'getaddrinfo'].includes(String(Reflect.get(Object(error), 'syscall')))
-
-function reasonOf(error: unknown): string {
-  const code: unknown = Reflect.get(Object(error), 'code')
-  return REASONS[String(code)] ?? (error instanceof Error && error.message !== '' ? error.message : String(code))
 }
 
 /** Ignores colons and case. */

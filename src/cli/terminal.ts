@@ -20,6 +20,8 @@ export interface Terminal {
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
   /** Returns the standard input; on a terminal, the user is told that `what` is being read. */
   input(what: string, encoding?: Encoding): Promise<string>
+  /** Sets what to add when Ctrl-C ends the program: the state in which things are left, if it is unknown. */
+  atCtrlC(remark: () => string | undefined): void
   /** For commands that run until they are ended: aborted by Ctrl-C, or when nothing reads `out` any more. */
   readonly interrupted: AbortSignal
 }
@@ -41,7 +43,13 @@ export function processTerminal(
   const { stdin, stdout, stderr } = streams
   const [interrupt, untaken] = [new AbortController(), new AbortController()]
   let isWatched = false
-  streams.once('SIGINT', () => (isWatched ? interrupt.abort() : leave()))
+  let remark: () => string | undefined = () => undefined
+  streams.once('SIGINT', () => {
+    if (isWatched) return interrupt.abort()
+    const more = remark()
+    stderr.write(`fulcrum: interrupted${more === undefined ? '' : `; ${more}`}\n`)
+    leave()
+  })
   // The running command continues: its request to the daemon is carried out or refused as a whole.
   const refused = (error: unknown): void => {
     if (untaken.signal.aborted) return
@@ -71,6 +79,9 @@ export function processTerminal(
       return stdout.isTTY && stdout.rows > 0 ? stdout.rows : undefined
     },
     hasColour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    atCtrlC(told) {
+      remark = told
+    },
     get interrupted() {
       isWatched = true
       return AbortSignal.any([interrupt.signal, untaken.signal])

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Common, Run } from '../command.ts'
-import { type Connection, type Received, Refusal, Unreachable } from '../connection.ts'
+import { type Connection, type Received, Refusal } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
+import { Unreachable } from '../unreachable.ts'
 
 type Data = Readonly<Record<string, unknown>>
 

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { applyAlone, type Moving, moving, tellAlone, unless } from './alone.ts'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
-import { type Connection, Unreachable } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable, type Row, table } from '../output.ts'
+import { Unreachable } from '../unreachable.ts'
 
 type Data = Readonly<Record<string, unknown>>
 

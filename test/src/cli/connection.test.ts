@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { Connection, placeOf, Refusal, shownBy } from '../../../src/cli/connection.ts'
@@ -91,6 +92,24 @@ t.test('the result of a failed step of an apply is shown below the refusal', asy
   )
   const message = 'undone (APPLY_PARTIAL)\n  [NOTICE] loading\n  [ALERT] no such address'
   await test.rejects(refusing.ask('PUT', '/services/apply'), { message })
+})
+
+t.test('a request without an answer yet is in doubt, unless it changes nothing', async (test) => {
+  const ends: (() => void)[] = []
+  const slow = await server(test, (_request, response) => void ends.push(() => response.end('{}')))
+  test.equal(slow.doubt, undefined)
+  for (const [method, path, doubt] of [
+    ['PUT', '/services/apply', 'the request may have been carried out: check before you repeat it'],
+    ['GET', '/services/apply', undefined],
+    ['POST', '/config/plan', undefined],
+  ] as const) {
+    const asked = slow.ask(method, path)
+    while (ends.length === 0) await sleep(5)
+    test.equal(slow.doubt, doubt, `${method} ${path}`)
+    ends.pop()?.()
+    await asked
+    test.equal(slow.doubt, undefined)
+  }
 })
 
 t.test('an answer that breaks off is discarded', async (test) => {

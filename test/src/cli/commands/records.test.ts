@@ -1,7 +1,8 @@
 import t from 'tap'
 import type { Run } from '../../../../src/cli/command.ts'
-import { type Connection, Unreachable } from '../../../../src/cli/connection.ts'
+import type { Connection } from '../../../../src/cli/connection.ts'
 import { followed, KINDS, recordNamed } from '../../../../src/cli/commands/records.ts'
+import { Unreachable } from '../../../../src/cli/unreachable.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
