@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { applyAlone, type Moving, moving, tellAlone, unless } from './alone.ts'
-import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import { type Common, optionsOf, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable, type Row, table } from '../output.ts'
@@ -21,7 +21,9 @@ const MOVES = {
 interface Kind {
   readonly paths: readonly string[]
   readonly columns: readonly string[]
-  readonly row: (record: Data) => Row
+  readonly row: (record: Data, nodeName: (id: string) => string) => Row
+  /** Its rows name nodes, whose names are fetched for a table. */
+  readonly namesNodes?: true
   /** The API returns the list in one page, whatever its length. */
   readonly isWhole?: true
 }
@@ -112,7 +114,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   addresses: {
     paths: ['/fips'],
     columns: ['address', 'state', 'holder'],
-    row: ({ ip, enabled, holder }) => ({ address: text(ip), state: onOff(enabled), holder: text(holder) }),
+    namesNodes: true,
+    row: ({ ip, enabled, holder }, nodeName) => ({
+      address: text(ip),
+      state: onOff(enabled),
+      holder: nodeName(text(holder)),
+    }),
   },
   jobs: {
     paths: ['/jobs'],
@@ -195,8 +202,21 @@ async function get(
   if (form === 'json') run.json(shown)
   else if (form === 'yaml') run.terminal.data((await import('../documents.ts')).written(shown))
   else if (form === 'name') run.terminal.data(found.map((record) => `${nameOf(record)}\n`).join(''))
-  else if (form === 'table') run.terminal.out(table(found.map(kind.row), kind.columns, run.terminal.columns))
-  else throw new Failure(`-o ${form}: use table, yaml, json or name`)
+  else if (form === 'table') {
+    const names = kind.namesNodes === true ? await nodeNames(run.connect(common)) : undefined
+    const rows = found.map((record) => kind.row(record, (id) => names?.get(id) ?? id))
+    run.terminal.out(table(rows, kind.columns, run.terminal.columns))
+  } else throw new Failure(`-o ${form}: use table, yaml, json or name`)
+}
+
+interface Nodes {
+  readonly nodes: readonly { readonly id: string; readonly name: string }[]
+}
+
+/** Returns the names of all nodes by id; none if the caller may not read them. */
+async function nodeNames(connection: Connection): Promise<ReadonlyMap<string, string>> {
+  const found = await connection.get<Nodes>('/overview').catch(undefinedIfDenied)
+  return new Map(found?.nodes.map(({ id, name }) => [id, name]))
 }
 
 interface Draining extends Moving {

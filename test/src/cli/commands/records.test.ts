@@ -4,6 +4,7 @@ import type { Connection } from '../../../../src/cli/connection.ts'
 import { followed, KINDS, recordNamed } from '../../../../src/cli/commands/records.ts'
 import { Unreachable } from '../../../../src/cli/unreachable.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -52,6 +53,25 @@ t.test('records are found by name, in four forms', async (test) => {
   test.match(await run('get servers nope'), { exit: 1, err: /there is no nope in servers/ })
   test.match(await run('get frogs'), { exit: 1, err: /there is no kind frogs; the kinds are services/ })
   test.match(await run('get servers -o xml'), { exit: 1, err: /use table, yaml, json or name/ })
+})
+
+t.test('the holder of an address is a node by name', async (test) => {
+  const held = ['n1', 'n9', null].map((holder, at) => ({ ip: `192.0.2.${at}`, enabled: true, holder }))
+  const { run } = await fixture(test)
+  const answers: Record<string, unknown> = { '/fips': held, '/overview': { nodes: [{ id: 'n1', name: 'lb1' }] } }
+  const port = await httpServer(test, ({ url = '' }, response) => {
+    const { pathname } = new URL(url, 'http://localhost')
+    const data = answers[pathname.replace('/api/v1', '')]
+    const refused = { code: 'PERMISSION_DENIED', message: 'no role' }
+    response.writeHead(data === undefined ? 403 : 200).end(JSON.stringify(data === undefined ? refused : { data }))
+  })
+  const env = { FULCRUM_URL: `http://127.0.0.1:${port}` }
+  const holders = async () =>
+    (await run('get addresses', { env })).out.match(/(?<=on) *\S*$/gm)?.map((one) => one.trim())
+  test.same(await holders(), ['lb1', 'n9', ''])
+  test.match(JSON.parse((await run('get addresses --json', { env })).out), held)
+  delete answers['/overview']
+  test.same(await holders(), ['n1', 'n9', ''], 'a caller who may not read names')
 })
 
 t.test('several records with one name are a list, in any format', async (test) => {
