@@ -358,7 +358,7 @@ function pinned({ url, fingerprint }: Target): Agent {
     throw new Failure(
       fingerprint === undefined
         ? `the certificate of ${url} (${shown.fingerprint}) is not signed by a trusted authority: log in, or set FULCRUM_FINGERPRINT`
-        : `the certificate of ${url} has changed since the login: ${shown.fingerprint} instead of ${fingerprint}. If it was replaced on purpose, log in again`,
+        : `the certificate of ${url} has changed since it was accepted: ${shown.fingerprint} instead of ${fingerprint}. If it was replaced on purpose, log in again, or set FULCRUM_FINGERPRINT`,
     )
   }
   agent.createConnection = (_options, callback) => {

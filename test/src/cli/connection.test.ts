@@ -32,7 +32,7 @@ t.test('only the accepted certificate is trusted', async (test) => {
   const before = (await call('GET', '/audit?limit=1')).json.data[0]?.seq
   const other = fingerprint.replace(/^../, 'FF').replace(/..$/, '00')
   await test.rejects(seen({ fingerprint: other }), {
-    message: /has changed since the login.*log in again/,
+    message: /has changed since it was accepted.*log in again/,
   })
   await test.rejects(seen({}), { message: /is not signed by a trusted authority/ })
   test.equal((await call('GET', '/audit?limit=1')).json.data[0]?.seq, before, 'nothing was sent')

@@ -39,7 +39,7 @@ t.test('first mistakes get one line, and an exit code', async (test) => {
   await failed({ FULCRUM_URL: 'https://no-such-host.invalid' }, /the host does not exist|the name cannot be resolved/)
   await failed({ FULCRUM_URL: url.replace('https', 'ftp') }, /is not encrypted: use https:\/\/HOST:9443/)
   const another = fingerprint.replace(/^../, (first) => (first === 'FF' ? '00' : 'FF'))
-  await failed({ FULCRUM_FINGERPRINT: another }, /has changed since the login/)
+  await failed({ FULCRUM_FINGERPRINT: another }, /has changed since it was accepted/)
   await failed({ FULCRUM_FINGERPRINT: '' }, /is not signed by a trusted authority/)
   await failed({ FULCRUM_TOKEN: '' }, /FULCRUM_URL is set, but FULCRUM_TOKEN is not/)
   await failed({ FULCRUM_TOKEN: 'nobodys' }, /log in \(UNAUTHENTICATED\)/)
