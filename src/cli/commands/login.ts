@@ -133,7 +133,8 @@ async function logout(run: Run, options: Common): Promise<void> {
     // The daemon's message says what has ended on which node.
     if (why instanceof Refusal && why.code === 'NO_QUORUM') throw new Failure(`${why.message}${next}`)
     const kept = `the token stays valid until ${context.until ?? 'it ends, or is revoked'}`
-    throw new Failure(`${why.message}: ${kept}; fulcrum api /localUsers/me/tokens shows it after another login${next}`)
+    // API tokens may not see each other.
+    throw new Failure(`${why.message}: ${kept}; your account on the admin page lists it${next}`)
   }
   run.told(options, `Logged out of ${context.url}${next}`, { context: name, url: context.url })
 }

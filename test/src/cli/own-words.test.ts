@@ -23,6 +23,9 @@ t.test('an operation without its own command is sent as it is', (test) => {
     'see fulcrum api GET /localUsers/me. fulcrum api PUT /x/{id}?a=1: fulcrum api POST /backup/a.json, fulcrum api GET /cluster/log',
   )
   test.equal(inOwnWords('DELETE /cluster/nodes/k3-_Z9 makes it one'), 'fulcrum cluster leave makes it one')
+  const rights =
+    'None of your roles grants GET /services/apply; restart needs the right to PUT /services/{service}/restart'
+  test.equal(inOwnWords(rights), rights, 'rights have these names')
   test.equal(inOwnWords('GET / is no operation, nor is /etc/PUT'), 'GET / is no operation, nor is /etc/PUT')
   test.end()
 })

@@ -85,7 +85,11 @@ t.test('after a logout no other daemon is asked, and a token that was not revoke
   contexts.keep('staging', { ...contexts.chosen('staging'), url: 'https://127.0.0.1:1' })
   const until = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
   const lost = await run('logout')
-  test.match(lost, { exit: 1, out: '', err: /cannot be reached: [^\n]+ the token stays valid until [^\n]+\n$/ })
+  test.match(lost, {
+    exit: 1,
+    out: '',
+    err: /cannot be reached: [^\n]+ the token stays valid until [^\n]+ admin page [^\n]+\n$/,
+  })
   test.match(lost.err, `until ${until}`)
   test.match(await run('contexts'), { out: /Not logged in/ })
 })
