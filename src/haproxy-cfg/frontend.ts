@@ -361,6 +361,12 @@ function groupsOf({ binds: all, fields }: FrontendDraft): readonly Group[] {
   return [...groups.values()]
 }
 
+/** Whether Fulcrum itself makes the frontend wait for the name that a client asks for. */
+export const waitsForHello = ({ mode, rules }: FrontendDraft, { certificates }: { certificates?: unknown }): boolean =>
+  mode === 'tcp' && certificates === undefined && rules.backends.concat(rules.requests).some(asksForSni)
+
+const asksForSni = ({ when }: Rule): boolean => when?.all.some(({ type }) => type === 'sni') === true
+
 /** Returns the resulting frontends: one per address, split if ports differ in more than certificates. */
 export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<string, unknown>>[] {
   const { mode, fields, timeouts, rules } = draft

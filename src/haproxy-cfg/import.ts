@@ -1,11 +1,11 @@
 import { pace } from '../base/turns.ts'
 import { BACKEND, BackendDraft, backendOf, checkedAtLines, type Server } from './backend.ts'
 import { comparedOtherwise } from './conditions.ts'
-import { changedIn, FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
+import { changedIn, FRONTEND, FrontendDraft, frontendsOf, waitsForHello } from './frontend.ts'
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
-import { leave, rawOf, sidesOf } from './taken.ts'
+import { isInspectDelay, leave, OWN_DELAY, rawOf, sidesOf } from './taken.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -269,8 +269,11 @@ class Importer {
       if (at > 0) number = this.#freeNumber(name, number + 1)
       const own = at === 0 ? name : `${name}-${number}`
       this.#frontends.set(own, fields)
-      if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
+      const rest = waitsForHello(front, fields) ? raw.filter((line) => !isInspectDelay(line)) : raw
+      if (rest.length > 0) this.#raw.frontends.push({ id: own, lines: rest })
     }
+    if (records.some((fields) => waitsForHello(front, fields)))
+      for (const line of taken) if (isInspectDelay(line.words.join(' '))) this.#reading.remark(line, OWN_DELAY)
     if (front.mode === 'tcp') this.#leaveHttp(front.ofHttp, new Set(lines), taken)
     for (const line of front.unasked) this.#reading.remark(line, 'no converted rule uses it')
     for (const [line, why] of changedIn(front, records.length)) this.#reading.remark(line, why)

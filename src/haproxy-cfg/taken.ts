@@ -46,6 +46,10 @@ export function rawOf({ words, text }: Line): string | undefined {
   return isPlain ? plain : rawHeader(words)
 }
 
+/** HAProxy heeds the first of several, which is Fulcrum's own where rules ask for SNI. */
+export const isInspectDelay = (raw: string): boolean => raw.startsWith('tcp-request inspect-delay ')
+export const OWN_DELAY = 'rules that ask for the name (SNI) wait 5 s for it'
+
 /** Raw lines that HAProxy heeds only in a backend, and those that both sides need. */
 const OF_BACK =
   /^(no )?option (abortonclose|accept-invalid-http-response|allbackups|h1-case-adjust-bogus-server|http-pretend-keepalive|persist|prefer-last-server|redispatch|srvtcpka|tcp-smart-connect)\b|^(retries|retry-on|fullconn|hash-type|max-keep-alive-queue|tcp-response) /

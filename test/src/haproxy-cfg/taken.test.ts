@@ -1,4 +1,5 @@
 import t from 'tap'
+import { importHaproxyCfg } from '../../../src/haproxy-cfg/import.ts'
 import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
 import { Reading } from '../../../src/haproxy-cfg/reading.ts'
 import {
@@ -83,4 +84,21 @@ t.test('options consume their own words', (test) => {
   test.same([modeOf('http'), modeOf('tcp')], ['http', 'tcp'])
   test.throws(() => modeOf('health'), /no mode health/)
   test.end()
+})
+
+t.test('a delay that HAProxy would ignore after Fulcrum’s own is reported', async (test) => {
+  const delayed = async (more: string) => {
+    const cfg = `frontend f\n tcp-request inspect-delay 9s\n tcp-request connection reject\n${more}`
+    const { document, remarks } = await importHaproxyCfg(`${cfg}\nbackend b\n server s 10.0.0.1:80\n`)
+    return { raw: document['l7Raw'], told: remarks.filter(({ line }) => line === 2).map(({ why }) => why) }
+  }
+  const bySni = ' use_backend b if { req.ssl_sni -i a.test }\n'
+  const lines = ['tcp-request inspect-delay 9s', 'tcp-request connection reject']
+  test.same(await delayed(` bind *:1\n${bySni}`), {
+    raw: { frontends: [{ id: 'f', lines: lines.slice(1) }] },
+    told: ['rules that ask for the name (SNI) wait 5 s for it'],
+  })
+  const kept = { raw: { frontends: [{ id: 'f', lines }] }, told: [] }
+  test.same(await delayed(' bind *:1\n default_backend b\n'), kept)
+  test.same(await delayed(` bind *:1 ssl crt a.pem\n${bySni.replace('req.ssl_sni', 'ssl_fc_sni')}`), kept)
 })
