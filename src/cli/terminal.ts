@@ -46,8 +46,7 @@ export function processTerminal(
   let remark: () => string | undefined = () => undefined
   streams.once('SIGINT', () => {
     if (isWatched) return interrupt.abort()
-    const more = remark()
-    stderr.write(`fulcrum: interrupted${more === undefined ? '' : `; ${more}`}\n`)
+    stderr.write(`fulcrum: ${['interrupted', remark()].filter((part) => part !== undefined).join('; ')}\n`)
     leave()
   })
   // The running command continues: its request to the daemon is carried out or refused as a whole.
@@ -79,9 +78,7 @@ export function processTerminal(
       return stdout.isTTY && stdout.rows > 0 ? stdout.rows : undefined
     },
     hasColour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
-    atCtrlC(told) {
-      remark = told
-    },
+    atCtrlC: (told) => void (remark = told),
     get interrupted() {
       isWatched = true
       return AbortSignal.any([interrupt.signal, untaken.signal])
@@ -107,12 +104,15 @@ export function processTerminal(
       }
     },
     async input(what, encoding) {
-      if (stdin.isTTY) return await pasted({ stdin, stderr }, what)
-      const chunks: Buffer[] = []
-      for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
-      return textIn(Buffer.concat(chunks), what, encoding)
+      return stdin.isTTY ? await pasted({ stdin, stderr }, what) : textIn(await allOf(stdin), what, encoding)
     },
   }
+}
+
+async function allOf(stdin: Streams['stdin']): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks)
 }
 
 /** Reads lines until Ctrl-D, which ends these lines and not the input: there may be questions to answer. */

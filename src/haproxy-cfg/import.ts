@@ -269,15 +269,22 @@ class Importer {
       if (at > 0) number = this.#freeNumber(name, number + 1)
       const own = at === 0 ? name : `${name}-${number}`
       this.#frontends.set(own, fields)
-      const rest = waitsForHello(front, fields) ? raw.filter((line) => !isInspectDelay(line)) : raw
-      if (rest.length > 0) this.#raw.frontends.push({ id: own, lines: rest })
+      this.#keepRaw(own, waitsForHello(front, fields) ? this.#withoutDelay(raw, taken) : raw)
     }
-    if (records.some((fields) => waitsForHello(front, fields)))
-      for (const line of taken) if (isInspectDelay(line.words.join(' '))) this.#reading.remark(line, OWN_DELAY)
     if (front.mode === 'tcp') this.#leaveHttp(front.ofHttp, new Set(lines), taken)
     for (const line of front.unasked) this.#reading.remark(line, 'no converted rule uses it')
     for (const [line, why] of changedIn(front, records.length)) this.#reading.remark(line, why)
     return true
+  }
+
+  #keepRaw(id: string, lines: string[]): void {
+    if (lines.length > 0) this.#raw.frontends.push({ id, lines })
+  }
+
+  /** Drops delays from raw lines, with a remark. */
+  #withoutDelay(raw: readonly string[], taken: ReadonlySet<Line>): string[] {
+    for (const line of taken) if (isInspectDelay(line.words.join(' '))) this.#reading.remark(line, OWN_DELAY)
+    return raw.filter((line) => !isInspectDelay(line))
   }
 
   /** Drops HTTP lines: own ones with a remark, inherited ones because they are meant for other proxies. */

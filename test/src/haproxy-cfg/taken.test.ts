@@ -90,7 +90,7 @@ t.test('a delay that HAProxy would ignore after Fulcrum’s own is reported', as
   const delayed = async (more: string) => {
     const cfg = `frontend f\n tcp-request inspect-delay 9s\n tcp-request connection reject\n${more}`
     const { document, remarks } = await importHaproxyCfg(`${cfg}\nbackend b\n server s 10.0.0.1:80\n`)
-    return { raw: document['l7Raw'], told: remarks.filter(({ line }) => line === 2).map(({ why }) => why) }
+    return { raw: document['l7Raw'], told: remarks.filter((one) => one.line === 2).map(({ why }) => why) }
   }
   const bySni = ' use_backend b if { req.ssl_sni -i a.test }\n'
   const lines = ['tcp-request inspect-delay 9s', 'tcp-request connection reject']
