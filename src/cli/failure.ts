@@ -21,7 +21,10 @@ export function unread(path: string, error: unknown): Failure {
   )
 }
 
-/** `isAnyText`: bytes that are not UTF-8 become \ufffd, because they hardly matter, or the daemon reports their places. */
+/**
+ * `isAnyText`: bytes that are not UTF-8 become \ufffd, because they hardly matter, or because the daemon reports their
+ * places.
+ */
 export interface Encoding {
   readonly isAnyText: boolean
 }

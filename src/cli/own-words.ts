@@ -29,7 +29,7 @@ export const OWN_COMMANDS = [
   ['PUT /services/apply/revert', 'fulcrum revert'],
 ] as const
 
-/** Not where the message is about a right: an administrator grants it under this name, with `fulcrum role add --allow`. */
+/** Not in messages about a right: an administrator grants it under this name, with `fulcrum role add --allow`. */
 const OPERATION = /(?<!\bgrants? |\bright to )\b(?:GET|POST|PUT|DELETE) \/[\w{}/?=-]+(?:\.[\w]+)*/g
 const commandOf = new Map<string, string>(OWN_COMMANDS)
 

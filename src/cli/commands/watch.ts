@@ -149,8 +149,8 @@ interface History {
 }
 
 /**
- * The minutes of a week. A coarse value is recorded when its time is over, so with as many points as bars, the last five
- * minutes of an hour and the last hour of a day would be missing, and their peak.
+ * The minutes of a week. A coarse value is recorded when its time is over, so with as many points as bars, the last
+ * five minutes of an hour and the last hour of a day would be missing, and their peak.
  */
 const POINTS = 10_080
 
