@@ -61,9 +61,9 @@ export class Refusal extends Failure {
 }
 
 function told({ message, code, errors, data }: Refused): string {
-  // Most messages end with the first errors; some, such as that of changes which need others, only refer to them.
+  // Most messages end with the first errors; that of changes which need others only refers to them.
   const isRepeated = errors.some((error) => message.includes(error.message))
-  const areShown = errors.length > (isRepeated ? 1 : 0)
+  const areShown = errors.length > 1 || (errors.length === 1 && message.includes('listed in errors'))
   const lines = areShown ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
   const said = outputsIn(data).map((line) => `\n  ${line}`)
   const [head = message] = areShown && isRepeated ? message.split(': ') : [message]

@@ -61,7 +61,7 @@ t.test('refusals and connection errors are one line each', async (test) => {
   })
 })
 
-t.test('an error that the message does not repeat is shown below it', async (test) => {
+t.test('errors that the message only refers to are shown below it', async (test) => {
   const refusalOf = async (message: string, told: readonly string[]) => {
     const errors = told.map((text, at) => ({ field: `f${at}`, code: 'X', message: text }))
     const refusing = await server(test, (_request, response) =>
@@ -75,6 +75,7 @@ t.test('an error that the message does not repeat is shown below it', async (tes
   test.equal(await refusalOf(needed, ['web1 is needed']), `${shown}\n  f0: web1 is needed`)
   test.equal(await refusalOf(needed, ['web1', 'web2']), `${shown}\n  f0: web1\n  f1: web2`)
   test.equal(await refusalOf('1 problem: f0 is bad', ['is bad']), '1 problem: f0 is bad (X)')
+  test.equal(await refusalOf('The name is already taken', ['is taken']), 'The name is already taken (X)')
   test.equal(
     await refusalOf('2 problems: f0 is bad; f1 is', ['is bad', 'is']),
     '2 problems (X)\n  f0: is bad\n  f1: is',
