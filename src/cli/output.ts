@@ -131,8 +131,8 @@ const SPANS = [
   ['s', 1],
 ] as const
 
-/** Formats a time span in one unit. */
+/** Formats a time span in one unit, of which it has as many whole ones. */
 export function span(seconds: number): string {
   const [unit, length] = SPANS.find(([, one]) => Math.abs(seconds) >= one) ?? SPANS[3]
-  return `${Math.round(seconds / length)} ${unit}`
+  return `${Math.trunc(seconds / length)} ${unit}`
 }

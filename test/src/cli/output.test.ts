@@ -43,7 +43,7 @@ t.test('figures are short', (test) => {
     '-',
     '-',
   ])
-  test.same([5, 90, 7200, 200_000].map(span), ['5 s', '2 min', '2 h', '2 d'])
+  test.same([5, 90, 7200, 200_000].map(span), ['5 s', '1 min', '2 h', '2 d'])
   test.equal(sparkline([0, null, 7, 14]), '▁ ▅█')
   test.equal(sparkline([0, 0]), '▁▁')
   test.equal(sparkline([0, 0, null, null, 8, null, 2, 2], 4), '▁ █▃', 'several values per bar where there are too many')
@@ -52,5 +52,12 @@ t.test('figures are short', (test) => {
     [coloured({ hasColour: false }, 'red', 'x'), coloured({ hasColour: true }, 'red', 'x')],
     ['x', '\u001b[31mx\u001b[0m'],
   )
+  test.end()
+})
+
+t.test('a span is not longer than it is', (test) => {
+  const days = 86_400
+  const told = [29.98 * days, 30 * days, 1.5 * days, 5400, 3599.6, 60, 59.9, 0].map(span)
+  test.same(told, ['29 d', '30 d', '1 d', '1 h', '59 min', '1 min', '59 s', '0 s'])
   test.end()
 })
