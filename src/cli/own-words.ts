@@ -7,6 +7,11 @@ export const OWN_WORDS = [
   ['{"changes": [ids]}', '--only ID'],
   ['{"mine": true}', '--mine'],
   ['listed in errors', 'listed below'],
+  // This program only names changes that were pending when it asked.
+  [
+    'The body names changes that are not pending',
+    'Somebody else has applied or discarded some of these changes: see fulcrum log and fulcrum pending',
+  ],
   ['X-Backup-Passphrase', 'The passphrase (--passphrase or FULCRUM_PASSPHRASE)'],
 ] as const
 
