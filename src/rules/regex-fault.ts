@@ -12,8 +12,11 @@ export function regexFault(text: string): string | undefined {
   return nestsRepetitions(text) ? 'must not contain nested repetitions, such as (a+)+' : undefined
 }
 
+/** Verbs, extended syntax, recursion, quoted text and a moved beginning would not mean the same inside of another one. */
+const STANDS_ALONE = /\(\*|\(\?[\w^-]*x|\(\?[R0&]|\\[QK]/
+
 /** Returns whether a regular expression repeats groups, and can be part of another one. */
-export const repeatsGroups = (text: string): boolean => /\)[*+{]/.test(text) && !/\(\*|\(\?\w*x/.test(text)
+export const repeatsGroups = (text: string): boolean => /\)[*+{]/.test(text) && !STANDS_ALONE.test(text)
 
 function nestsRepetitions(text: string): boolean {
   // For each open group, whether it contains a repetition; `before` is that of the group just closed.

@@ -132,10 +132,10 @@ export const pending = [
   }),
 ]
 
-/** Returns the message when further changes were taken back along with the named one. */
 const NOTHING_OF_ONES_OWN =
   'Nothing was discarded: no pending change is yours alone; GET /services/pending shows whose they are'
 
+/** Returns the message when further changes were taken back along with the named one. */
 const toldWith = (named: string, others: number) =>
   others === 0
     ? {}

@@ -30,7 +30,17 @@ t.test('regular expressions that may take exponential time are refused', (test) 
 
 t.test('repeated groups are found, except where an expression cannot be part of another one', (test) => {
   for (const repeated of ['(a|b)*', '^/(?:a|b)+$', '(a){2,}', '((a)|b){3}']) test.ok(repeatsGroups(repeated), repeated)
-  for (const other of ['a*', '(a|b)?', '[a-z]+', '(*UCP)(a|b)*', '(?x)(a|b)* # any', '(?ix)(a)*'])
+  for (const other of [
+    'a*',
+    '(a|b)?',
+    '[a-z]+',
+    '(*UCP)(a|b)*',
+    '(?x)(a|b)* # any',
+    '(?ix)(a)*',
+    '(?-x)(a)*',
+    '(a)*(?R)',
+    String.raw`(a)*\Qb`,
+  ])
     test.notOk(repeatsGroups(other), other)
   test.end()
 })
