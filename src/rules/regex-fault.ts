@@ -12,7 +12,7 @@ export function regexFault(text: string): string | undefined {
   return nestsRepetitions(text) ? 'must not contain nested repetitions, such as (a+)+' : undefined
 }
 
-/** Verbs, extended syntax, recursion, quoted text and a moved beginning would not mean the same inside of another one. */
+/** Verbs, extended syntax, recursion, quotes and \K, which mean something else inside of another expression. */
 const STANDS_ALONE = /\(\*|\(\?[\w^-]*x|\(\?[R0&]|\\[QK]/
 
 /** Returns whether a regular expression repeats groups, and can be part of another one. */
