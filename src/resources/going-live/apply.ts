@@ -119,8 +119,7 @@ function refuseWrong(ctx: Applying, { query, body }: ApplyRequest): void {
   throw new ApiError('PERMISSION_DENIED', message)
 }
 
-const NOTHING_OF_ONES_OWN =
-  'Nothing was applied: no pending change is yours alone; GET /services/pending shows whose they are'
+const NOTHING_OF_ONES_OWN = 'Nothing was applied: no pending change is yours alone; GET /services/pending lists all'
 
 /**
  * Refuses options that concern the whole cluster: an apply that waits for confirmation, and the edits of a transaction.

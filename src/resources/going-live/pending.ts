@@ -132,8 +132,7 @@ export const pending = [
   }),
 ]
 
-const NOTHING_OF_ONES_OWN =
-  'Nothing was discarded: no pending change is yours alone; GET /services/pending shows whose they are'
+const NOTHING_OF_ONES_OWN = 'Nothing was discarded: no pending change is yours alone; GET /services/pending lists all'
 
 /** Returns the message when further changes were taken back along with the named one. */
 const toldWith = (named: string, others: number) =>

@@ -61,7 +61,7 @@ t.test('one’s own changes are discarded, and affected changes of others are re
   const message = /^Your pending changes discarded, and 1 more to users, roles/
   test.match(await takeMine(), { status: 200, json: { message } })
   test.match((await pending()).changes, [{ name: 'theirs' }])
-  const nothing = 'Nothing was discarded: no pending change is yours alone; GET /services/pending shows whose they are'
+  const nothing = 'Nothing was discarded: no pending change is yours alone; GET /services/pending lists all'
   test.match(await takeMine(), { status: 200, json: { message: nothing } })
   test.match((await pending()).changes, [{ name: 'theirs' }])
   const takeAll = async () => (await call('DELETE', '/services/pending')).json.message
