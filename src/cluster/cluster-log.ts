@@ -16,7 +16,7 @@ const AGAIN_MS = 100
 /** The pause while the disk is full, or after a watch has ended. */
 const PAUSE_MS = 500
 const BEGINNINGS_MAX = 10
-/** Without a majority nothing can be written, and nobody should wait long to hear of another reason. */
+/** Nobody should wait longer to hear of another reason, if there is no majority or no room on the disk. */
 const CATCH_UP_MS_MAX = 1_000
 /** Interval of the checks whether the watch is complete. */
 export const PROBE_MS = 2_000
@@ -158,7 +158,9 @@ export class ClusterLog implements EntryLog {
     if (this.#hasEnded) return
     try {
       const { last } = await endOfLog(this.#parts.etcd, { timeout_ms: CATCH_UP_MS_MAX })
-      if (last > this.position) await this.#catchUp()
+      // Entries that a full disk does not take would be waited for without end.
+      const late = () => sleepFor(CATCH_UP_MS_MAX, this.#closing.signal)
+      if (last > this.position) await Promise.race([this.#catchUp(), late()])
     } catch {
       // Whoever asks goes on with what this node knows.
     }

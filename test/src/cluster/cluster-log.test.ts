@@ -90,6 +90,19 @@ t.test('a refusal is not based on what a node has not folded yet', async (t) => 
   t.match(await refusal(refused), { message: 'no' }, 'also when nobody answers')
 })
 
+t.test('a refusal does not wait for room on the disk', async (t) => {
+  const { cluster, first } = await two(t)
+  const full = await cluster.node('full', { pause: untilClosed })
+  full.etcd.loses = () => true
+  await first.log.append(staged('a', 1), 0)
+  full.folding.failures = Infinity
+  const refused = full.store.edit(() => {
+    throw new Error('no')
+  })
+  t.match(await refusal(refused), { message: 'no' })
+  t.match(full.said, [/could not be stored/])
+})
+
 t.test('a node that has not folded everything does not even ask', async (t) => {
   const { first } = await two(t)
   await first.log.append(staged('a', 1), 0)
