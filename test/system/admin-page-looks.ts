@@ -20,6 +20,7 @@ export async function everyPageIn(test: Test, looks: Readonly<Record<string, Bro
   for (const [look, options] of Object.entries(looks)) {
     // The test injects axe into the page, which the page's own policy forbids.
     const { page, faults } = await openedPage(test, daemon.port, { ...options, bypassCSP: true })
+    await page.waitForSelector('main.login')
     test.same(await axeOf(page), [], `login in ${look}`)
     await logIn(page)
     for (const name of pages) {
