@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../test/fixtures/cluster-daemons.ts'
 import type { Daemon } from '../test/fixtures/daemon.ts'
-import { etcdOf } from '../test/fixtures/etcd-programs.ts'
+import { etcdOf, killEtcdOf } from '../test/fixtures/etcd-programs.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { cpuOf, createReals, memoryOf } from './daemon.ts'
 import { type Target, throughput, timesAt } from './load.ts'
@@ -81,7 +81,7 @@ async function killed(nodes: readonly ClusterDaemon[], ripId: string): Promise<r
     const { nodes: all } = await daemon.data('GET', '/cluster')
     const leader = all.find(({ isLeader }: { readonly isLeader: boolean }) => isLeader).id
     const led = nodes.find((node) => node.daemon.node === leader)
-    for (const pid of etcdOf(led?.daemon.state ?? '')) process.kill(pid, 'SIGKILL')
+    killEtcdOf(led?.daemon.state ?? '')
     gaps_ms.push(
       await timed(async () => {
         let status = 0

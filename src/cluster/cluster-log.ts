@@ -159,8 +159,7 @@ export class ClusterLog implements EntryLog {
     try {
       const { last } = await endOfLog(this.#parts.etcd, { timeout_ms: CATCH_UP_MS_MAX })
       // Entries that a full disk does not take would be waited for without end.
-      const late = () => sleepFor(CATCH_UP_MS_MAX, this.#closing.signal)
-      if (last > this.position) await Promise.race([this.#catchUp(), late()])
+      if (last > this.position) await Promise.race([this.#catchUp(), sleepFor(CATCH_UP_MS_MAX, this.#closing.signal)])
     } catch {
       // Whoever asks goes on with what this node knows.
     }

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { Connection, placeOf, Refusal, shownBy } from '../../../src/cli/connection.ts'
 import { cliFixture } from '../../fixtures/cli.ts'
 import { httpServer } from '../../fixtures/traffic.ts'
+import { untilHolds } from '../../fixtures/until.ts'
 
 const fixture = cliFixture(t)
 
@@ -105,7 +105,7 @@ t.test('a request without an answer yet is in doubt, unless it changes nothing',
     ['POST', '/config/plan', undefined],
   ] as const) {
     const asked = slow.ask(method, path)
-    while (ends.length === 0) await sleep(5)
+    await untilHolds(() => ends.length > 0)
     test.equal(slow.doubt, doubt, `${method} ${path}`)
     ends.pop()?.()
     await asked
