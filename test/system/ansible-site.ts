@@ -148,3 +148,15 @@ export async function shop(test: Test) {
   }
   return { document, frontend, port, tcpPort, web1, web2, privateKey }
 }
+
+/** The same with a daemon that runs it, and Ansible in front of it. */
+export async function runningShop(test: Test) {
+  const site = await ansibleSite(test)
+  const parts = await shop(test)
+  const applyDocument = async (document: object, terms: object = {}) => {
+    const { planId } = await site.daemon.data('POST', '/config/plan', { document })
+    await site.daemon.data('PUT', `/config/plans/${planId}/apply`, terms)
+  }
+  await applyDocument({ ...parts.document, owner: 'shop' })
+  return { site, ...parts, applyDocument }
+}

@@ -34,9 +34,10 @@ t.test('a full disk is distinguished from a defect, with what to do about it', a
   test.match(noRoom('its file cannot be written (ENXIO)'), /repair the disk/)
 })
 
-t.test('what a limit of the process refuses is no fault of the disk', async (test) => {
+t.test('what a limit of the process or the system refuses is no fault of the disk', async (test) => {
   const refused = (code: string) => noRoom(noRoomInStore(Object.assign(new Error('open'), { code })).message)
   test.match(refused('EMFILE'), /too many open files: raise the limit/)
+  test.match(refused('ENFILE'), /the system has too many open files: end what holds them, or raise .* fs\.file-max/)
   test.match(refused('EFBIG'), /maximum size: raise the limit/)
   test.match(refused('EDQUOT'), /quota of the disk is used up: free space/)
 })
