@@ -24,8 +24,9 @@ const OF_DISKS = new Set<unknown>(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 
 const FREE = 'free space on the disk of the state folder, for instance with DELETE /backup/uploads'
 const RAISE = 'raise the limit (ulimit, or Limit… in the unit of the daemon)'
+const CLOSE = 'end what holds them, or raise the limit of the system (sysctl fs.file-max)'
 const ADVICE: ReadonlyMap<string | undefined, string> = new Map(
-  Object.entries({ ENOSPC: FREE, EDQUOT: FREE, EFBIG: RAISE, EMFILE: RAISE }).map(([code, advice]) => [
+  Object.entries({ ENOSPC: FREE, EDQUOT: FREE, EFBIG: RAISE, EMFILE: RAISE, ENFILE: CLOSE }).map(([code, advice]) => [
     DISK_REFUSALS[code],
     `${advice}, and repeat the request`,
   ]),
