@@ -1,6 +1,17 @@
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
-import { isMap, isNode, isPair, isScalar, LineCounter, Document as YamlDocument, parseDocument, visit } from 'yaml'
+import {
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  LineCounter,
+  Document as YamlDocument,
+  parseDocument,
+  type Scalar,
+  type Tags,
+  visit,
+} from 'yaml'
 import { readText } from './command.ts'
 import { Failure, unread } from './failure.ts'
 
@@ -95,7 +106,12 @@ function entriesOf(
   const text = file === '-' ? input() : readText(file)
   const lines = new LineCounter()
   // The parser would compare each key of a map with every other one.
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    uniqueKeys: false,
+    prettyErrors: false,
+    customTags: TEXTS_UNTIL_FILLED,
+  })
   const refuse = (offset: number, message: string): never => {
     const { line, col } = lines.linePos(offset)
     throw new Failure(`${file}:${line}:${col}: ${message}`)
@@ -169,21 +185,54 @@ function plain(document: YamlDocument, value: unknown, where: string): unknown {
 
 const TEMPLATE = /\$?\$\{(env|file):([^}]*)\}/g
 
+interface Type {
+  readonly what: string
+  readonly read: (text: string) => number | boolean | undefined
+}
+
+/** What the text with a template becomes if this tag of YAML precedes it; without one, it stays a text. */
+const TYPES: ReadonlyMap<string, Type> = new Map([
+  [
+    'tag:yaml.org,2002:int',
+    { what: 'a whole number', read: (text) => (/^-?\d+$/.test(text) ? Number(text) : undefined) },
+  ],
+  [
+    'tag:yaml.org,2002:bool',
+    { what: 'true or false', read: (text) => (/^(true|false)$/.test(text) ? text === 'true' : undefined) },
+  ],
+])
+const TEXTS_UNTIL_FILLED: Tags = [...TYPES.keys()].map((tag) => ({
+  tag,
+  default: true,
+  test: /\$\{(env|file):/,
+  resolve: (text: string) => text,
+}))
+
 /** Replaces `${env:NAME}` and `${file:PATH}`, and nothing else; preceded by another `$`, they are text. */
 function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: Environment): void {
   visit(document, {
     Scalar(key, node) {
       if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return
       const where = `${file}:${lines.linePos(node.range?.[0] ?? 0).line}`
-      node.value = node.value.replace(TEMPLATE, (whole: string, kind: string, name: string) => {
+      const filled = node.value.replace(TEMPLATE, (whole: string, kind: string, name: string) => {
         if (whole.startsWith('$$')) return whole.slice(1)
         if (kind === 'file') return contentOf(name, file, where)
         const value = env[name]
         if (value === undefined) throw new Failure(`${where}: the variable ${name} is not set`)
         return value
       })
+      node.value = typed(filled, node, where)
     },
   })
+}
+
+function typed(filled: string, { tag = '', source = '' }: Scalar, where: string): unknown {
+  const type = TYPES.get(tag)
+  if (type === undefined) return filled
+  const value = type.read(filled.trim())
+  // What a variable contains may be secret, so it is not repeated.
+  if (value === undefined) throw new Failure(`${where}: ${source} is not ${type.what}`)
+  return value
 }
 
 function contentOf(name: string, from: string, where: string): string {

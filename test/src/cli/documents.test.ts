@@ -114,6 +114,34 @@ t.test('variables and files are filled in, and nothing else is a template', (tes
   test.end()
 })
 
+t.test('a tag in front of a template makes it a number or a boolean', (test) => {
+  const { read } = folder(test, {
+    'a.yaml': [
+      'realServers:',
+      '  web: { port: !!int "${env:PORT}", weight: !!int 7, enabled: !!bool "${file:on}", name: "${env:PORT}" }',
+      '  api:',
+      '    port: !!int 80${env:PORT}',
+    ].join('\n'),
+    on: 'false\n',
+    'half.yaml': 'realServers:\n  a:\n    port: !!int ${env:PORT}\n',
+    'maybe.yaml': 'a: { b: !!bool "${env:PORT}" }\n',
+    'other.yaml': 'a: !!set "${env:PORT}"\n',
+  })
+  test.same(read(['a.yaml'], '', { PORT: '81' }), {
+    realServers: { web: { port: 81, weight: 7, enabled: false, name: '81' }, api: { port: 8081 } },
+  })
+  for (const PORT of ['8.5', '0x50', '', 'secret: [', '8 0'])
+    test.throws(
+      () => read(['half.yaml'], '', { PORT }),
+      { message: /half\.yaml:3: \$\{env:PORT\} is not a whole number$/ },
+      PORT,
+    )
+  for (const PORT of ['yes', 'constructor'])
+    test.throws(() => read(['maybe.yaml'], '', { PORT }), { message: /maybe\.yaml:1: .* is not true or false$/ })
+  test.throws(() => read(['other.yaml'], '', { PORT: '1' }), { name: 'Failure' })
+  test.end()
+})
+
 t.test('text stays text, and a file that is no document is reported', (test) => {
   const { read } = folder(test, {
     'text.yaml': 'l7Raw:\n  global: ["$${env:HOME} $${file:/etc/passwd} ${x}"]\n',
