@@ -123,6 +123,8 @@ function entriesOf(
   if (problem !== undefined) refuse(problem.pos[0], problem.message)
   if (document.contents === null) return []
   if (!isMap(document.contents)) throw new Failure(`${file}: a document is a map of sections; see fulcrum schema`)
+  if (document.has('fulcrumPlan'))
+    throw new Failure(`${file} is a saved plan, not a document: fulcrum apply ${file} carries it out`)
   refuseStrange(document, refuse)
   fillIn(document, file, lines, env)
   return document.contents.items.flatMap((pair) => {

@@ -158,6 +158,14 @@ t.test('text stays text, and a file that is no document is reported', (test) => 
   test.end()
 })
 
+t.test('a saved plan in a folder of documents is called one', (test) => {
+  const { read } = folder(test, { 'site/a.yaml': 'owner: shop\n', 'site/p.json': '{"fulcrumPlan":1,"warnings":[]}' })
+  test.throws(() => read(['site']), {
+    message: /site\/p\.json is a saved plan, not a document: fulcrum apply .*site\/p\.json carries it out$/,
+  })
+  test.end()
+})
+
 t.test('a file that exists is not called absent', (test) => {
   const { read, path } = folder(test, {})
   symlinkSync('round', join(path, 'round'))
