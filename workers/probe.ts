@@ -8,6 +8,7 @@ import type {
   Connection,
   HaproxyFacts,
   NetworkInterface,
+  OpenSessions,
   PingResult,
   ScriptRan,
   ScriptRun,
@@ -116,7 +117,7 @@ export function sessions({
 }: {
   readonly statsSocket: string
   readonly frontends: readonly string[]
-}): Promise<number> {
+}): Promise<OpenSessions> {
   return readSessions(statsSocket, frontends)
 }
 

@@ -55,8 +55,11 @@ export interface PowerParts {
     readonly executor: Pick<PlanExecutor, 'execute'>
     readonly facts: Pick<MachineFacts, 'sessions'>
   }
-  /** Connections of these frontends in the last second, including those of draining HAProxy workers. */
-  readonly layer7: { frontendSessions(frontends: readonly string[]): number }
+  /** Connections of these frontends at the last poll, including those of draining HAProxy workers. */
+  readonly layer7: {
+    frontendSessions(frontends: readonly string[]): number | undefined
+    waitTick(): Promise<void>
+  }
   readonly running: ConfigView
   /** Refuses a caller that may no longer use these endpoints. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
@@ -178,8 +181,13 @@ export class Power implements PowerActor {
     const names = this.#frontends.map(({ id }) => id)
     if (statsSocket === undefined || names.length === 0 || this.#isClosing) return
     await this.#command('disable', 'accept no new connections')
+    // A worker that a reload has just replaced is not among those of the last poll.
+    if (this.#parts.clock.uptime_ms() < deadline_ms) await this.#parts.layer7.waitTick()
     while (!this.#isClosing) {
-      const left = Math.max(await facts.sessions(statsSocket, names), this.#parts.layer7.frontendSessions(names))
+      const current = await facts.sessions(statsSocket, names)
+      const all = this.#parts.layer7.frontendSessions(names)
+      if (current === 'not running') return
+      const left = current === undefined || all === undefined ? 'unknown' : Math.max(current, all)
       if (left === 0) return
       if (this.#parts.clock.uptime_ms() >= deadline_ms)
         return this.#parts.log.warn('open connections are cut off', { connections: left })

@@ -2,6 +2,9 @@ import type { Persistence } from './persistence.ts'
 import type { PackageFacts, UpdateGround, VolumeFacts } from './software.ts'
 
 /** Readings of the machine. They run in a probe worker and never change anything. */
+/** A number of connections; undefined if HAProxy does not answer. */
+export type OpenSessions = number | 'not running' | undefined
+
 export interface MachineFacts {
   /** Returns the network interfaces except loopback, ordered by name. */
   interfaces(): Promise<readonly NetworkInterface[]>
@@ -34,8 +37,8 @@ export interface MachineFacts {
   volume(): Promise<VolumeFacts>
   /** Returns the version that the etcd program of a cluster reports; undefined if there is none. */
   etcd(): Promise<string | undefined>
-  /** Returns the present number of connections of these frontends; 0 if HAProxy does not run. */
-  sessions(statsSocket: string, frontends: readonly string[]): Promise<number>
+  /** Returns the present number of connections of these frontends. */
+  sessions(statsSocket: string, frontends: readonly string[]): Promise<OpenSessions>
   /** Runs a health check once in its sandbox; takes ten seconds at most. Refuses with TOO_MANY_AT_ONCE. */
   tryCheck(trial: CheckTrial): Promise<CheckTried>
   /** Runs any other script once, in the same sandbox. */

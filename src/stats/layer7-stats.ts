@@ -53,8 +53,8 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
 
   /**
    * Returns the sessions of a real server in each backend that holds it; undefined while HAProxy does not answer.
-   * Unlike HAProxy's own figure, the archive's includes sessions that old workers still serve after a reload; with more
-   * than sixteen old workers, some are only counted in the next second.
+   * Unlike HAProxy's own figure, the archive's includes sessions that old workers still serve after a reload: those of
+   * its last answer, if one of them is too busy to answer.
    */
   sessions(ripId: string): readonly (number | undefined)[] {
     return this.live.sessions(ripId).map(({ proxy, server, count }) => {
@@ -63,8 +63,9 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     })
   }
 
-  /** Returns the connections of frontends in the last second, counted like those of `sessions`. */
-  frontendSessions(ids: readonly string[]): number {
+  /** Returns the connections of frontends, counted like `sessions`; undefined while HAProxy does not answer. */
+  frontendSessions(ids: readonly string[]): number | undefined {
+    if (!this.#state.up) return undefined
     return ids.reduce((sum, id) => sum + (this.lastSessions('frontend', id, '') ?? 0), 0)
   }
 

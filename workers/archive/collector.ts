@@ -82,7 +82,7 @@ export class Collector {
     return { csv: poll.current.bytes, header, starts, kinds, statuses, layout: this.#layoutBase + layout, objects }
   }
 
-  #absorbOld({ old, oldPids }: Poll & { readonly ok: true }, wasReloaded: boolean, time: PollTime): void {
+  #absorbOld({ old, oldPids, ended = [] }: Poll & { readonly ok: true }, wasReloaded: boolean, time: PollTime): void {
     for (const stats of old) {
       if (scanStats(stats.bytes, this.#statRows, stats.from) === undefined) continue
       const process = this.#processes.get(stats.pid) ?? this.#replaced(stats, wasReloaded, time)
@@ -91,7 +91,18 @@ export class Collector {
     for (const pid of this.#processes.keys()) {
       if (pid !== this.#pid && !oldPids.includes(pid)) this.#processes.delete(pid)
     }
+    const heard = new Set([...old.map(({ pid }) => pid), ...ended])
+    for (const pid of oldPids) if (!heard.has(pid)) this.#repeatSessions(pid)
     this.#polled = new Set([this.#pid, ...oldPids])
+  }
+
+  /** A worker that serves its last connections, but is too busy to say so, is not without any. */
+  #repeatSessions(pid: number): void {
+    const process = this.#processes.get(pid)
+    process?.rows.objects.forEach((object, row) => {
+      const sessions = process.sessions[row] ?? 0
+      if (object !== undefined && object.slot >= 0 && sessions > 0) this.#seconds.addSessions(object.slot, sessions)
+    })
   }
 
   /**
@@ -152,6 +163,7 @@ export class Collector {
     const rows = this.#statRows
     process.rows.update(stats.bytes, rows, (kind, name, backend) => this.#writer.ensure(kind, name, backend))
     process.counters.beginPoll(this.#writer.registry.slots)
+    if (process.sessions.length !== rows.count) process.sessions = new Float64Array(rows.count)
     for (let row = 0; row < rows.count; row++) {
       const object = process.rows.objects[row]
       if (object === undefined) continue
@@ -159,8 +171,10 @@ export class Collector {
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
       this.#seconds.room(this.#writer.registry.slots)
       if (object.slot < 0) continue
-      if (stats.isSporadic !== true)
+      if (stats.isSporadic !== true) {
+        process.sessions[row] = rows.values[row * STORED_COUNT] ?? 0
         this.#seconds.gauges(object.slot, rows.values, row * STORED_COUNT, role === 'current')
+      }
       this.#addRow(process.counters, object.slot, row * STORED_COUNT, role, inherited)
     }
   }

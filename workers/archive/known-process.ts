@@ -8,6 +8,8 @@ import { RowMap } from './row-map.ts'
 export interface KnownProcess {
   readonly counters: ProcessCounters
   readonly rows: RowMap
+  /** Open sessions in each row of its last answer; 0 for a process whose gauges do not count. */
+  sessions: Float64Array
   /** This process's counters are part of its successor's report. */
   isShared: boolean
   /** `undefined` while this run has not polled the process, or knows it only from a successor's poll. */
@@ -16,7 +18,13 @@ export interface KnownProcess {
 
 /** `fresh`: its counters began at zero after the last poll. */
 export function newProcess(pid: number, fresh: boolean, age?: ProcessAge): KnownProcess {
-  return { counters: new ProcessCounters(pid, fresh), rows: new RowMap(), isShared: false, age }
+  return {
+    counters: new ProcessCounters(pid, fresh),
+    rows: new RowMap(),
+    sessions: new Float64Array(0),
+    isShared: false,
+    age,
+  }
 }
 
 /** Returns the process that the previous run tracked, with its stored counters: if it still runs, nothing is lost. */

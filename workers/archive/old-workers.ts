@@ -10,6 +10,12 @@ const ASKED_BYTES_MAX = 16 * 1024 * 1024
 /** Each witness must be asked within HAProxy's ten seconds, so all must have had their turn after this many polls. */
 const TURNS_MAX = 8
 
+export interface OldAnswers {
+  readonly answers: readonly ProcessStats[]
+  /** Workers that the master no longer has. */
+  readonly ended: readonly number[]
+}
+
 /**
  * The workers of earlier configurations, while they serve their last connections. Where the workers' socket is known,
  * each has had a witness since it was the current one, and ends when its last figures were read.
@@ -46,7 +52,7 @@ export class OldWorkers {
    * Polls the old workers whose turn it is. One may end at any moment, so a missing answer is no fault. A worker that
    * is not polled now continues to count and reports everything at its turn.
    */
-  async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<readonly ProcessStats[]> {
+  async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<OldAnswers> {
     const share = Math.floor(ASKED_BYTES_MAX / Math.max(1, this.#answer_bytes))
     const asked_max = Math.max(1, Math.min(ASKED_MAX, share))
     const waiting = pids.toSorted((one, other) => this.#turnOf(one) - this.#turnOf(other))
@@ -55,12 +61,17 @@ export class OldWorkers {
     for (const pid of asked) this.#turns.set(pid, ++this.#turn)
     const until = performance.now() + timeout_ms
     const answers: ProcessStats[] = []
+    const ended: number[] = []
     for (let from = 0; from < asked.length; from += AT_ONCE) {
       const left_ms = Math.max(1, until - performance.now())
-      const some = asked.slice(from, from + AT_ONCE).map((pid) => this.#pollOne(pid, left_ms))
-      for (const answer of await Promise.all(some)) if (answer !== undefined) answers.push(answer)
+      const some = asked.slice(from, from + AT_ONCE)
+      const told = await Promise.all(some.map((pid) => this.#pollOne(pid, left_ms)))
+      for (const [index, answer] of told.entries()) {
+        if (answer === 'ended') ended.push(some[index] ?? 0)
+        else if (answer !== 'late') answers.push(answer)
+      }
     }
-    return answers
+    return { answers, ended }
   }
 
   #turnOf(pid: number): number {
@@ -77,12 +88,13 @@ export class OldWorkers {
     for (const pid of this.#turns.keys()) if (!kept.has(pid)) this.#turns.delete(pid)
   }
 
-  async #pollOne(pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
+  async #pollOne(pid: number, timeout_ms: number): Promise<ProcessStats | 'late' | 'ended'> {
     const until = performance.now() + timeout_ms
     const heard = await this.#heard(pid, timeout_ms)
     const bytes = heard ?? (await this.#asked(pid, Math.max(1, until - performance.now())))
-    const header = bytes === undefined ? undefined : findHeader(bytes)
-    if (bytes === undefined || header === undefined) return undefined
+    if (bytes === undefined) return 'late'
+    const header = findHeader(bytes)
+    if (header === undefined) return 'ended'
     this.#answer_bytes = bytes.length
     return { pid, uptime_s: undefined, bytes, from: header.start }
   }

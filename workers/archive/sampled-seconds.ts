@@ -71,6 +71,11 @@ export class SampledSeconds {
     this.sums.gauges(slot, values, at, this.#poll, isCurrent)
   }
 
+  /** Adds sessions to those of the current poll. */
+  addSessions(slot: number, value: number): void {
+    this.sums.addSessions(slot, value, this.#poll)
+  }
+
   /** The age of the sample from which the current increments count. */
   sinceSample_s(time: PollTime): number {
     if (this.#sampled_s !== undefined) return time.monotonic_s - this.#sampled_s

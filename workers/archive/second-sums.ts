@@ -51,6 +51,14 @@ export class SecondSums {
     }
   }
 
+  /** Adds sessions of a process of which no other figure is known now. */
+  addSessions(slot: number, value: number, poll: number): void {
+    const at = this.#begun(slot)
+    if (this.#gaugePoll[slot] !== poll) for (const metric of GAUGES) this.#sums[at + metric] = Number.NaN
+    this.#sums[at] = this.#gaugePoll[slot] === poll ? (this.#sums[at] ?? 0) + value : value
+    this.#gaugePoll[slot] = poll
+  }
+
   #begun(slot: number): number {
     const at = slot * METRIC_COUNT
     if (this.#touched[slot] === 0) {

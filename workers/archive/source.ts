@@ -21,6 +21,8 @@ interface Answered {
   readonly old: readonly ProcessStats[]
   /** Old workers whose figures may still come, polled now or not. */
   readonly oldPids: readonly number[]
+  /** Those of them that have ended since they were listed; none by default. */
+  readonly ended?: readonly number[]
 }
 
 export type Poll = Answered | { readonly ok: false; readonly reason: string }
@@ -129,9 +131,10 @@ class Haproxy {
     const heard = await this.#heard(pid, left)
     await this.#oldWorkers.watch(pid, left())
     const others = listed.filter((old) => !heard.some((answer) => answer.pid === old))
-    const old = [...heard, ...(await this.#oldWorkers.poll(others, pid, left()))]
+    const { answers, ended } = await this.#oldWorkers.poll(others, pid, left())
+    const old = [...heard, ...answers]
     const oldPids = [...new Set([...listed, ...(this.#silent?.pids ?? [])])]
-    return { ok: true, current: { pid, uptime_s, bytes, from: head.from, intake }, old, oldPids }
+    return { ok: true, current: { pid, uptime_s, bytes, from: head.from, intake }, old, oldPids, ended }
   }
 
   /** Returns the answers of an observed master's old workers, from their own socket. */

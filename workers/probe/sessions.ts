@@ -1,15 +1,21 @@
-import { sendCommand } from '../host/control-socket.ts'
+import type { OpenSessions } from '../../src/model/machine-facts.ts'
+import { exchangeWithRetry, isAbsent } from '../archive/exchange.ts'
 
 const TIMEOUT_MS = 5000
 /** `show stat` of frontends only. */
-const REQUEST = 'show stat -1 1 -1'
+const REQUEST = 'show stat -1 1 -1\n'
 
-/** Returns the current connections of these HAProxy frontends; 0 when HAProxy does not run. */
-export async function readSessions(socket: string, frontends: readonly string[]): Promise<number> {
+/** Returns the current connections of these HAProxy frontends. */
+export async function readSessions(
+  path: string,
+  frontends: readonly string[],
+  timeout_ms = TIMEOUT_MS,
+): Promise<OpenSessions> {
   try {
-    return countSessions(await sendCommand(socket, REQUEST, TIMEOUT_MS), frontends)
-  } catch {
-    return 0
+    const answer = await exchangeWithRetry({ path }, REQUEST, timeout_ms)
+    return countSessions(Buffer.from(answer).toString(), frontends)
+  } catch (error) {
+    return isAbsent(error) ? 'not running' : undefined
   }
 }
 

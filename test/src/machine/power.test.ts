@@ -4,6 +4,7 @@ import { ApiError } from '../../../src/base/errors.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
 import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import type { OpenSessions } from '../../../src/model/machine-facts.ts'
 import type { Job } from '../../../src/model/job.ts'
 import { Power } from '../../../src/machine/power.ts'
 import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
@@ -21,8 +22,8 @@ const REQUEST = { drain_s: 30, isForced: false, by: 'a@b' } as const
 function fixture(
   test: Test,
   {
-    sessions = [0],
-    oldSessions = [0],
+    sessions = [0] as OpenSessions[],
+    oldSessions = [0] as (number | undefined)[],
     job = undefined as Partial<Job> | undefined,
     fails = false,
     lost = false,
@@ -64,15 +65,18 @@ function fixture(
       },
       facts: {
         sessions: async () => {
-          const now = open.shift() ?? 0
-          done.push(`${now} connections`)
+          const now = open.length === 0 ? 0 : open.shift()
+          done.push(`${now ?? 'unknown'} connections`)
           return now
         },
       },
       statsSocket: '/run/haproxy/admin.sock',
       touchesPackages: true,
     },
-    layer7: { frontendSessions: () => old.shift() ?? 0 },
+    layer7: {
+      frontendSessions: () => (old.length === 0 ? 0 : old.shift()),
+      waitTick: async () => void done.push('a poll'),
+    },
     running,
     access: {
       assertStill: (author, endpoints) => {
@@ -101,10 +105,11 @@ t.test('no new connections, existing ones end, then the machine', async (test) =
   const { power, done, told, departed } = fixture(test, { sessions: [2, 1, 0] })
   test.same(await power.request('reboot', REQUEST), { isDryRun: false })
   test.same(done, [], 'it is answered first')
-  await until('end', async () => done.length === 6)
+  await until('end', async () => done.length === 7)
   test.same(done, [
     'disable frontend a',
     'disable frontend b',
+    'a poll',
     '2 connections',
     '1 connections',
     '0 connections',
@@ -134,11 +139,31 @@ t.test('connections of old workers are waited for as well', async (test) => {
   test.equal(done.filter((line) => line === '0 connections').length, 2)
 })
 
+t.test('what HAProxy does not say is not taken for no connections', async (test) => {
+  const { power, done } = fixture(test, { sessions: [undefined, 0, 0], oldSessions: [0, undefined, 0] })
+  await power.request('reboot', REQUEST)
+  await until('end', async () => done.some((line) => line.startsWith('systemctl')))
+  test.same(done.slice(2), [
+    'a poll',
+    'unknown connections',
+    '0 connections',
+    '0 connections',
+    'systemctl --no-wall --no-block reboot',
+  ])
+})
+
+t.test('a HAProxy that does not run has no connections', async (test) => {
+  const { power, done } = fixture(test, { sessions: ['not running'], oldSessions: [undefined] })
+  await power.request('reboot', REQUEST)
+  await until('end', async () => done.some((line) => line.startsWith('systemctl')))
+  test.equal(done.filter((line) => line.endsWith('connections')).length, 1)
+})
+
 t.test('the time for connections is limited', async (test) => {
   const { power, done } = fixture(test, { sessions: [5, 5, 5] })
   await power.request('halt', { ...REQUEST, drain_s: 0 })
   await until('end', async () => done.some((line) => line.startsWith('systemctl')))
-  test.same(done.slice(-2), ['5 connections', 'systemctl --no-wall --no-block poweroff'])
+  test.same(done.slice(2), ['5 connections', 'systemctl --no-wall --no-block poweroff'])
 })
 
 t.test('a daemon that ends waits for no connections, and leaves the rest to its next start', async (test) => {

@@ -7,11 +7,14 @@ import t, { type Test } from 'tap'
 import { ARCHIVE_HEARTBEAT_S } from '../../../storage/limits.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { parseShowProc } from '../../../src/drivers/haproxy/cli.ts'
 import type { HistoryQuery } from '../../../src/context/figures.ts'
 import { CORE_METRICS } from '../../../src/model/metrics.ts'
 import { ArchiveThreadKeeper } from '../../../src/stats/archive-thread.ts'
 import { type StartArchives, startArchives } from '../../../src/stats/start-archives.ts'
 import { Layer7Stats, type Layer7StatsOptions } from '../../../src/stats/layer7-stats.ts'
+import { hang } from '../../fixtures/hang.ts'
+import { killIfAlive } from '../../fixtures/kill.ts'
 import { namesOf } from './names-fixture.ts'
 import {
   BACKEND_ID,
@@ -218,6 +221,13 @@ t.test('a reload invents nothing and loses nothing, old workers included', { ski
   t.equal(counted, 46, 'the held connection, 20 before, 5 on either worker, 20 after')
   const during = historyOf(stats.history.frontend(FRONTEND_ID, windowSince(start))).series
   t.equal(during.currentSessions.at(-1), 1, 'the gauge counts the old worker too')
+  const [old] = parseShowProc(await haproxy.command('show proc'))?.oldWorkers ?? []
+  const pid = old?.pid ?? 0
+  await hang(pid)
+  t.teardown(() => killIfAlive(pid))
+  await ticks(stats, 3)
+  t.equal(stats.frontendSessions([FRONTEND_ID]), 1, 'and so it does while that is too busy to answer')
+  process.kill(pid, 'SIGCONT')
   await release()
   const open = () => historyOf(stats.history.frontend(FRONTEND_ID, windowSince(start))).series.currentSessions.at(-1)
   t.equal(await settled(stats, 0, open), 0)
@@ -231,6 +241,7 @@ t.test('HAProxy killed: nulls and state down; back: values again', { skip }, asy
   const { stats, archives } = await opened(options)
   await ticks(stats, 1)
   t.equal(stats.state().up, false)
+  t.equal(stats.frontendSessions([FRONTEND_ID]), undefined)
   t.match(stats.state().reason, /socket/)
   const unknown = liveOf(stats.live.render({ kind: 'frontend', id: FRONTEND_ID }))
   t.match(unknown.message, /has not answered since .*socket does not exist/)

@@ -363,3 +363,20 @@ t.test('one between two polls counts from zero, unless it is too old or has load
   const loaded = { intake: { accepted: 3, mayShare: false } }
   t.strictSame(between(1, loaded).sessions('fe', T, T + 1), [15], 'it began with the counts of others')
 })
+
+t.test('an old worker that says nothing keeps its sessions until it has ended', async (t) => {
+  const bench = new Bench(t)
+  const row = (sessions: number, current: number) => [{ name: 'fe', sessions, current }]
+  bench.poll(T, answer(10, 500, row(100, 4)))
+  const poll = (second: number, old: readonly ProcessStats[], more: object) => {
+    const current = answer(11, second - T - 1, row(0, 1))
+    bench.collector.absorb({ ok: true, current, old, oldPids: [10], ...more }, bench.time(second))
+    bench.collector.close(second, bench.time(second))
+  }
+  poll(T + 1, [], {})
+  poll(T + 2, [answer(10, 502, row(100, 3))], {})
+  poll(T + 3, [], {})
+  poll(T + 4, [], { ended: [10] })
+  poll(T + 5, [], { oldPids: [] })
+  t.strictSame(bench.sessions('fe', T - 1, T + 5, 0), [4, 5, 4, 4, 1, 1])
+})

@@ -21,12 +21,12 @@ t.test('a watched worker is held until nothing is left to count', async (t) => {
   await workers.watch(20, PATIENCE_MS)
   await workers.watch(20, PATIENCE_MS)
   t.equal(worker.open.size, 1, 'one session')
-  t.match(await workers.poll([20], 30, PATIENCE_MS), [{ pid: 20 }])
+  t.match(await workers.poll([20], 30, PATIENCE_MS), { answers: [{ pid: 20 }] })
   t.equal(worker.open.size, 1)
   state.connections = 0
-  t.match(await workers.poll([20], 30, PATIENCE_MS), [{ pid: 20 }], 'its last figures')
+  t.match(await workers.poll([20], 30, PATIENCE_MS), { answers: [{ pid: 20 }] }, 'its last figures')
   await worker.closed()
-  t.same(await workers.poll([], 30, PATIENCE_MS), [])
+  t.same(await workers.poll([], 30, PATIENCE_MS), { answers: [], ended: [] })
   t.notOk(
     state.asked.some((request) => request.startsWith('@')),
     'the master was not needed',
@@ -36,16 +36,21 @@ t.test('a watched worker is held until nothing is left to count', async (t) => {
 
 t.test('an unwatched one is asked through the master', async (t) => {
   const { state, workers, master } = await begin(t)
-  t.match(await workers.poll([19], 30, PATIENCE_MS), [{ pid: 19 }])
+  t.match(await workers.poll([19], 30, PATIENCE_MS), { answers: [{ pid: 19 }], ended: [] })
   t.strictSame(state.asked, ['@!19 show stat'])
   const alone = new OldWorkers(new Questions(master), undefined)
   await alone.watch(20, PATIENCE_MS)
-  t.match(await alone.poll([20], 30, PATIENCE_MS), [{ pid: 20 }])
-  t.same(
-    await new OldWorkers(new Questions({ path: '/nonexistent/m' }), undefined).poll([20], 30, PATIENCE_MS),
-    [],
-    'gone meanwhile',
-  )
+  t.match(await alone.poll([20], 30, PATIENCE_MS), { answers: [{ pid: 20 }] })
+})
+
+t.test('a worker that has ended is distinguished from one that is too busy to answer', async (t) => {
+  const behind = async (answer: (request: string) => string | undefined) =>
+    new OldWorkers(new Questions({ path: await listen(t, answer) }), undefined)
+  const ended = await behind(() => "Can't find the target CLI process!\n")
+  t.same(await ended.poll([20], 30, PATIENCE_MS), { answers: [], ended: [20] })
+  const busy = await behind(() => undefined)
+  t.same(await busy.poll([20], 30, 100), { answers: [], ended: [] })
+  t.same(await busy.poll([20], 30, 100), { answers: [], ended: [] }, 'it is not asked again')
 })
 
 t.test('many take turns, and one that has no turn in time is released', async (t) => {
@@ -54,9 +59,9 @@ t.test('many take turns, and one that has no turn in time is released', async (t
   const others = Array.from({ length: 17 }, (_, i) => 100 + i)
   const first = await workers.poll([...others, 20], 30, PATIENCE_MS)
   const second = await workers.poll([...others, 20], 30, PATIENCE_MS)
-  t.equal(first.length, 16)
+  t.equal(first.answers.length, 16)
   t.strictSame(
-    second.slice(0, 2).map(({ pid }) => pid),
+    second.answers.slice(0, 2).map(({ pid }) => pid),
     [116, 20],
   )
   t.equal(worker.open.size, 1, 'held until its turn')
@@ -68,6 +73,6 @@ t.test('many take turns, and one that has no turn in time is released', async (t
 t.test('long answers are read one by one', async (t) => {
   const path = await listen(t, () => STATS.replace('fe,', `${'x'.repeat(9_000_000)},`))
   const workers = new OldWorkers(new Questions({ path }), undefined)
-  t.equal((await workers.poll([1, 2, 3], 30, 5_000)).length, 3, 'unknown beforehand')
-  t.strictSame((await workers.poll([1, 2, 3], 30, 5_000)).length, 1)
+  t.equal((await workers.poll([1, 2, 3], 30, 5_000)).answers.length, 3, 'unknown beforehand')
+  t.strictSame((await workers.poll([1, 2, 3], 30, 5_000)).answers.length, 1)
 })
