@@ -1,7 +1,7 @@
 import type { LineNumber } from './line.ts'
 
-/** A hole that is not filled after this time is a loss. */
-const PATIENCE_MS = 1_000
+/** A hole that is not filled after this time is a loss. One of HAProxy's threads may stand still in between. */
+const PATIENCE_MS = 5_000
 /** A larger gap is not explained by late lines. */
 const HOLES_MAX = 1_000
 
@@ -22,12 +22,14 @@ export class Numbering {
   #lost = 0
 
   /** Takes `seen` and `holes` of an earlier run. */
-  constructor(seen: unknown = {}, holes: unknown = {}, now_ms = 0) {
+  constructor(seen: unknown = {}, holes: unknown = {}) {
     for (const [key, next] of Object.entries(seen ?? {})) {
       if (typeof next !== 'number') continue
       // Sound: it is stored beside `seen`, by the same code.
       const missing = (holes as Readonly<Record<string, readonly number[]>>)[key] ?? []
-      this.#counted.set(key, { next, holes: new Map(missing.map((number) => [number, now_ms])), isAgain: true })
+      // Their time begins when the process is read.
+      const open = new Map(missing.map((number) => [number, Number.POSITIVE_INFINITY]))
+      this.#counted.set(key, { next, holes: open, isAgain: true })
     }
   }
 
@@ -43,8 +45,12 @@ export class Numbering {
   }
 
   /** The lines of this process are sent again, from the oldest that it has. */
-  again(pid: number): void {
-    for (const [key, counted] of this.#counted) if (key.startsWith(`${pid} `)) counted.isAgain = true
+  again(pid: number, now_ms: number): void {
+    for (const [key, counted] of this.#counted) {
+      if (!key.startsWith(`${pid} `)) continue
+      counted.isAgain = true
+      for (const number of counted.holes.keys()) counted.holes.set(number, now_ms)
+    }
   }
 
   /** Drops ended processes, which send nothing more; their holes are losses. */

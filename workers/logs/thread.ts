@@ -76,7 +76,7 @@ export class LogThread {
     this.#steady = new SteadyClock(clock)
     this.#store = new LogStore(directory, limits)
     this.#stored = seenOf(this.#store.seen)
-    this.#numbering = new Numbering(this.#stored.numbers, this.#stored.holes, this.#clock.now_ms())
+    this.#numbering = new Numbering(this.#stored.numbers, this.#stored.holes)
     const { waiting: unforwarded, leaving: uncertain } = this.#stored
     this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), { unforwarded, uncertain })
     if (forwarding !== undefined) this.#forward(forwarding)
@@ -93,7 +93,7 @@ export class LogThread {
     return {
       line: (text: string) => this.#take(text),
       tooLong: () => void this.#losses.unreadable++,
-      again: (pid: number) => this.#numbering.again(pid),
+      again: (pid: number) => this.#numbering.again(pid, this.#clock.now_ms()),
       processes: (pids: ReadonlySet<number>) => this.#numbering.keepOnly(pids),
     }
   }
