@@ -58,7 +58,7 @@ export class Lockout {
     const typed = hashOf(comparedName(name))
     const attempts = this.#attempts.get(key) ?? this.#added(key, address)
     this.#forgetOld(attempts)
-    if (this.#isLocked(attempts)) throw refusal('Too many failed logins', this.#left_s(attempts))
+    if (this.#isLocked(attempts)) throw this.#refusalOf(attempts)
     attempts.running += 1
     return (succeeded) => {
       attempts.running -= 1
@@ -128,6 +128,12 @@ export class Lockout {
   #isLocked = ({ failures, running }: Attempts): boolean => failures.length + running >= FAILURES_MAX
   #isEmpty = ({ failures, running }: Attempts): boolean => failures.length === 0 && running === 0
 
+  #refusalOf(attempts: Attempts): ApiError {
+    if (attempts.failures.length >= FAILURES_MAX) return refusal('Too many failed logins', this.#left_s(attempts))
+    // Those under way may succeed, as when a program logs in many times at once.
+    return refusal('Too many logins with this name at once', 1)
+  }
+
   #left_s({ failures }: Attempts): number {
     const now_ms = this.#clock.monotonic_ms()
     return Math.max(1, Math.ceil(((failures[0]?.at_ms ?? now_ms) + WINDOW_MS - now_ms) / 1000))
@@ -138,7 +144,7 @@ export class Lockout {
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
 function refusal(why: string, seconds: number): ApiError {
-  return new ApiError('RATE_LIMITED', `${why}; try again in ${seconds} seconds`, {
+  return new ApiError('RATE_LIMITED', `${why}; try again in ${seconds} second${seconds === 1 ? '' : 's'}`, {
     headers: { 'Retry-After': String(seconds) },
   })
 }

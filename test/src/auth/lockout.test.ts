@@ -47,6 +47,18 @@ t.test('concurrent attempts count: parallel guesses gain nothing', async (test) 
   lockout.begin('a@b', '10.0.0.1')(true)
 })
 
+t.test('attempts under way are no failures: the next one is asked to come again in a second', async (test) => {
+  const lockout = new Lockout(manualClock())
+  failTimes(lockout, 1)
+  const settle = Array.from({ length: FAILURES_MAX - 1 }, () => lockout.begin('a@b', '10.0.0.1'))
+  const error = await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+  test.equal(error.details.headers?.['Retry-After'], '1')
+  test.match(error.message, /^Too many logins with this name at once; try again in 1 second$/)
+  for (const done of settle) done(false)
+  const locked = await refuses(test, 'RATE_LIMITED', () => lockout.begin('a@b', '10.0.0.1'))
+  test.equal(locked.details.headers?.['Retry-After'], String(WINDOW_MS / 1000))
+})
+
 t.test('an IPv6 network is one place, and so is an IPv4 address inside IPv6', async (test) => {
   const lockout = new Lockout(manualClock())
   for (let n = 1; n <= FAILURES_MAX; n += 1) lockout.begin('a@b', `2001:db8:1:2::${n}`)(false)
