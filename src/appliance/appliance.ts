@@ -262,6 +262,7 @@ function createPipeline(node: Node, { capabilities, transactions }: Made, nodes:
     parseLarge: (raw) => compute.run('parseJson', raw),
     authenticate: (proof) => access.authenticate(proof),
     expiryOf: (proof) => access.expiryOf(proof),
+    isIssued: (proof) => access.isIssued(proof),
     createContext: contexts({ ...capabilities, nodeId, version: VERSION, running }, { ...node, transactions }),
     observed,
     nodes,

@@ -153,6 +153,11 @@ export class AccessControl {
       : { rights, sessionId }
   }
 
+  /** Returns whether it is a genuine token; this node may not know its session yet, which began on another node. */
+  isIssued(proof: string | Vouched): boolean {
+    return typeof proof === 'string' && this.sessions.isIssued(proof)
+  }
+
   /** Returns the Unix time in ms; 0 if the proof is no longer valid, or is not a user's or program's token. */
   expiryOf(proof: string | Vouched): number {
     if (typeof proof !== 'string') return 0

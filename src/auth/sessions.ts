@@ -170,6 +170,11 @@ export class Sessions {
     return known.session
   }
 
+  /** Returns whether a node of this cluster issued the token and it has not expired, whatever became of its session. */
+  isIssued(token: string): boolean {
+    return typeof this.#tokens.verify(token) !== 'string'
+  }
+
   /** Returns when an authenticated token expires; 0 for any other. */
   expiryOf(token: string): number {
     return this.#known.get(token)?.expiresAt_ms ?? 0

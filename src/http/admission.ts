@@ -55,10 +55,16 @@ export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights
       (rights?.granted[index] ?? 0) !== 0
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
-/** Returns whether the caller is known at all, whatever its rights. */
-export function isSomebody(incoming: Incoming, authenticate: Authenticate): boolean {
+/**
+ * Returns whether the caller is known at all, whatever its rights, or has logged in on another node, which this node
+ * may learn a moment later.
+ */
+export function isSomebody(
+  incoming: Incoming,
+  { authenticate, isIssued }: { readonly authenticate: Authenticate; readonly isIssued: (proof: Proof) => boolean },
+): boolean {
   const proof = proofOf(incoming)
-  return proof !== undefined && !(authenticate(proof) instanceof ApiError)
+  return proof !== undefined && (!(authenticate(proof) instanceof ApiError) || isIssued(proof))
 }
 
 export function refuseDenied(route: Route, who: { readonly rights: Rights | undefined }): void {

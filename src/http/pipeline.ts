@@ -61,6 +61,8 @@ export interface PipelineParts {
   readonly authenticate: Authenticate
   /** Returns when a valid token expires; Unix time in ms. */
   readonly expiryOf: (proof: Proof) => number
+  /** Returns whether a token is genuine, even if its session is not known here yet. */
+  readonly isIssued: (proof: Proof) => boolean
   readonly parseLarge: ParseLarge
   /** Refuses a transaction that is not open, or that the endpoint cannot be part of. */
   readonly createContext: CreateContext
@@ -114,10 +116,10 @@ export class Pipeline {
   }
 
   handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
-    const { sharedLog, authenticate } = this.#parts
+    const { sharedLog } = this.#parts
     if (sharedLog === undefined) return this.#handle(incoming, requestId)
     const answer = (one: Incoming) => this.#handle(one, requestId)
-    return sequenced(sharedLog, incoming, answer, () => isSomebody(incoming, authenticate))
+    return sequenced(sharedLog, incoming, answer, () => isSomebody(incoming, this.#parts))
   }
 
   #handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {

@@ -148,8 +148,27 @@ t.test('forged tokens are invalid', async (test) => {
     nothing: '',
     garbage: 'a.b.c',
   }
-  for (const [title, candidate] of Object.entries(forged))
+  for (const [title, candidate] of Object.entries(forged)) {
     test.equal(sessions.authenticate(candidate), 'invalid', title)
+    test.notOk(sessions.isIssued(candidate), title)
+  }
+  test.ok(sessions.isIssued(token))
+})
+
+t.test('a token of another node is issued before its session is known here, until it expires', async (test) => {
+  const { store, keyFile, clock } = fixture(test)
+  const other = new Tokens(join(temporaryFolder(test, 'tokens'), 'key.pem'))
+  const own = new Tokens(keyFile)
+  const sessions = new Sessions(store.sessions, store.owed, own, clock)
+  const tokenUntil = (exp_s: number) => other.sign({ sub: 'user-1', sid: 'session-1', exp: exp_s }, 'jti')
+  const [now_s, claims] = [Math.floor(Date.now() / 1000), { sub: 'user-1', sid: 'session-1' }]
+  const token = tokenUntil(now_s + 600)
+  test.notOk(sessions.isIssued(token), 'by nobody in this cluster')
+  own.trust([other.publicKey])
+  test.ok(sessions.isIssued(token))
+  test.equal(sessions.authenticate(token), 'expired')
+  test.notOk(sessions.isIssued(tokenUntil(now_s - 1)))
+  test.notOk(sessions.isIssued(other.signTicket({ ...claims, exp: now_s + 600 }, 'jti')), 'a ticket is no token')
 })
 
 t.test('a user has fifty sessions: a new one ends the oldest, and no other user loses any', async (test) => {

@@ -4,7 +4,7 @@ import { type Endpoint, NoData, endpoint } from '../../../src/api/endpoint.ts'
 import { Reply } from '../../../src/api/reply.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { createLog } from '../../../src/base/log.ts'
-import { Pipeline, callHandler, callInPlace } from '../../../src/http/pipeline.ts'
+import { Pipeline, type PipelineParts, callHandler, callInPlace } from '../../../src/http/pipeline.ts'
 import { Places } from '../../../src/base/places.ts'
 import { closed } from '../../../src/model/fields.ts'
 import { refuses } from '../../fixtures/config.ts'
@@ -64,7 +64,10 @@ const SOMEBODY = {
   sessionId: 's',
 }
 
-function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiError('UNAUTHENTICATED', 'no')) {
+function fixture(
+  authenticate: () => typeof SOMEBODY | ApiError = () => new ApiError('UNAUTHENTICATED', 'no'),
+  more: Partial<PipelineParts> = {},
+) {
   const lines: string[] = []
   const pipeline = new Pipeline({
     endpoints: table,
@@ -72,6 +75,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     log: createLog((line) => lines.push(line)),
     authenticate,
     expiryOf: () => 0,
+    isIssued: () => false,
     audit: { assertRoom: () => undefined, assertShare: () => undefined, record: async () => true },
     parseLarge: async (raw) => parseLimited(raw),
     observed: {
@@ -91,6 +95,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
         changes: [],
       },
     }),
+    ...more,
   })
   const send = (path: string, headers: Record<string, string> = {}, body?: string) =>
     pipeline.handle(
@@ -240,6 +245,20 @@ t.test('preparation is complete before the turn', async (test) => {
   })
   test.equal(await callHandler(one, { work: { run } }, {}), 'what was read')
   test.same(done, ['prepare', 'turn', 'handle'])
+})
+
+t.test('a read may wait for the entry of its own login; a token of nobody does not', async (test) => {
+  const sharedLog = { position: 7, hasQuorum: true }
+  const isIssued = (proof: unknown) => proof === 'genuine'
+  const authenticate = () => (sharedLog.position < 8 ? new ApiError('TOKEN_EXPIRED', 'no session yet') : SOMEBODY)
+  const { send } = fixture(authenticate, { sharedLog, isIssued })
+  const ask = (token: string) => send('/private', { authorization: `Bearer ${token}`, 'x-fulcrum-sequence': '8' })
+  const stranger = ask('forged')
+  test.notOk(stranger instanceof Promise)
+  test.equal((await stranger).status, 401)
+  const fresh = ask('genuine')
+  sharedLog.position = 8
+  test.equal((await fresh).status, 200)
 })
 
 t.test('a refusal during preparation takes no turn', async (test) => {
