@@ -55,6 +55,7 @@ function pathParameters({ answeredByAny, ...endpoint }: Endpoint): readonly Json
 const READ: Readonly<Record<string, string>> = {
   cookie: 'Cookie set at the start of the login.',
   'last-event-id': 'Number of the last event received.',
+  'x-fulcrum-page': 'Key of the admin page, which belongs to the cookie.',
   'x-backup-passphrase': 'Passphrase of the backup, 8 to 256 printable ASCII characters; if omitted, none.',
 }
 

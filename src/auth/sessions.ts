@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { RowChanges, SharedTable, SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import { validity } from '../base/validity.ts'
@@ -143,18 +143,20 @@ export class Sessions {
     return this.#tokens.sign({ sub: session.userId, sid: session.id, exp: Math.floor(until_ms / 1000) }, randomUUID())
   }
 
-  /** Returns a ticket for `resume`, valid until the session ends. */
-  ticket(sessionId: string): string {
+  /** Returns a ticket for `resume` with this key, valid until the session ends. */
+  ticket(sessionId: string, pageKey: string): string {
     const session = this.#live.get(sessionId)
     if (session === undefined) throw new Error('a ticket was requested for an ended session')
     const exp = Math.floor(session.expiresAt_ms / 1000)
-    return this.#tokens.signTicket({ sub: session.userId, sid: session.id, exp }, randomUUID())
+    const claims = { sub: session.userId, sid: session.id, exp, page: pageOf(pageKey) }
+    return this.#tokens.signTicket(claims, randomUUID())
   }
 
-  /** Returns a fresh token for the ticket of a live session; undefined otherwise. */
-  resume(ticket: string): string | undefined {
+  /** Returns a fresh token for the ticket of a live session and of this key; undefined otherwise. */
+  resume(ticket: string, pageKey: string): string | undefined {
     const claims = this.#tokens.verifyTicket(ticket)
-    const session = typeof claims === 'string' ? undefined : this.#live.get(claims.sid)
+    const isFor = typeof claims !== 'string' && claims.page === pageOf(pageKey)
+    const session = isFor ? this.#live.get(claims.sid) : undefined
     const isLive = session !== undefined && session.expiresAt_ms > this.#clock.now_ms()
     return isLive ? this.token(session.id) : undefined
   }
@@ -299,3 +301,6 @@ export class Sessions {
     return known
   }
 }
+
+/** Returns what a ticket says about the key of its page, which cannot be found from it. */
+const pageOf = (key: string): string => createHash('sha256').update(key).digest('base64url')

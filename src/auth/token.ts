@@ -11,6 +11,8 @@ export interface Claims {
   readonly exp: number
   /** Absent in tokens; see `RESUMES`. */
   readonly use?: string
+  /** In tickets only: the hash of the page's key. */
+  readonly page?: string
 }
 
 export type TokenFault = 'expired' | 'invalid'

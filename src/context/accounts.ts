@@ -94,10 +94,10 @@ export interface Accounts extends AccountsReader {
 export interface SessionsReader {
   /** Returns a fresh token for the session; it never outlives the session. */
   token(sessionId: string): string
-  /** Returns a ticket for `resume`, valid until the session ends. */
-  ticket(sessionId: string): string
-  /** Returns a fresh token for a ticket; undefined if its session has ended. */
-  resume(ticket: string): string | undefined
+  /** Returns a ticket for `resume` with this key, valid until the session ends. */
+  ticket(sessionId: string, pageKey: string): string
+  /** Returns a fresh token for a ticket; undefined if its session has ended, or if it is for another key. */
+  resume(ticket: string, pageKey: string): string | undefined
 }
 
 export interface Credentials {

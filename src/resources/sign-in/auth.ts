@@ -8,7 +8,7 @@ import { OpenedSession } from '../../model/session.ts'
 import { enforcedSso } from '../../rules/enforced-sso.ts'
 import { cookieValue } from '../../base/cookies.ts'
 import { openedSession } from './opened-session.ts'
-import { isOfOwnPage, SITE } from './own-page.ts'
+import { isOfOwnPage, PAGE_KEY, pageKeyIn, SITE } from './own-page.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -23,8 +23,8 @@ const LoginName = Type.String({
 const FreshToken = Type.Object({ token: text('JWT; valid for one hour, but no longer than the session.') })
 
 /**
- * Cookie with which a browser keeps the admin page logged in. It only obtains a fresh token, which only a page of this
- * origin can read: no other endpoint accepts it, so it cannot be used to forge a request.
+ * Cookie with which a browser keeps the admin page logged in. It only obtains a fresh token, together with the key of
+ * this origin: no other endpoint accepts it, so it cannot be used to forge a request.
  */
 const COOKIE = '__Host-fulcrum'
 /** Lifetime of the cookie; the ticket in it ends with its session, which is decisive. */
@@ -110,14 +110,15 @@ export const auth = [
     access: 'authenticated',
     summary: 'Renew the token of the current session; call this before the old one expires',
     message: 'Token refreshed',
-    headers: [SITE],
+    headers: [SITE, PAGE_KEY],
     sends: ['Set-Cookie'],
     data: FreshToken,
     handle: (ctx, { headers }) => {
       const token = ctx.sessions.token(ctx.actor.sessionId)
       // A user who reloads the admin page should stay logged in; a program has no use for a cookie.
-      if (!isOfOwnPage(headers)) return { token }
-      const cookie = cookieHeader(ctx.sessions.ticket(ctx.actor.sessionId), SESSION_S)
+      const key = pageKeyIn(headers)
+      if (key === '') return { token }
+      const cookie = cookieHeader(ctx.sessions.ticket(ctx.actor.sessionId, key), SESSION_S)
       return Reply.with({ token }, { headers: { 'Set-Cookie': cookie } })
     },
   }),
@@ -128,7 +129,7 @@ export const auth = [
     effect: 'read',
     access: 'public',
     extension: true,
-    headers: ['cookie', SITE],
+    headers: ['cookie', SITE, PAGE_KEY],
     summary: 'Renew the token of this browser’s session; used by the admin page when it is opened again',
     message: 'Session resumed',
     data: Type.Object({
@@ -138,9 +139,9 @@ export const auth = [
       }),
     }),
     handle: (ctx, { headers }) => {
-      return {
-        token: ctx.sessions.resume(isOfOwnPage(headers) ? cookieValue(headers['cookie'] ?? '', COOKIE) : '') ?? null,
-      }
+      const key = pageKeyIn(headers)
+      const ticket = key === '' ? '' : cookieValue(headers['cookie'] ?? '', COOKIE)
+      return { token: ctx.sessions.resume(ticket, key) ?? null }
     },
   }),
   endpoint({

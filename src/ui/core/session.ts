@@ -1,5 +1,6 @@
 import { effect, signal, untracked } from '@preact/signals'
 import { ask, isLocked, read, Refused, openSession, textOf, token } from './api.ts'
+import { keep, kept } from './kept.ts'
 
 /** The logged-in user, and the beginning and end of the session. */
 
@@ -75,9 +76,26 @@ export async function begin(sso: SsoEnd | undefined): Promise<void> {
   if (state.value === 'asking') state.value = 'out'
 }
 
+const PAGE_KEY = 'page-key'
+
+/**
+ * Returns a header that only this page can send: unlike cookies, what a page stores is not shared with other ports of
+ * its host. Without it the cookie is worth nothing.
+ */
+function pageKey(): Readonly<Record<string, string>> {
+  const key = kept(PAGE_KEY) || newKey()
+  keep(PAGE_KEY, key)
+  return { 'x-fulcrum-page': key }
+}
+
+/** 256 bits in hexadecimal. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+
 /** Joins a session that another tab has opened. */
 export async function resume(): Promise<void> {
-  const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {} })
+  const sent = { body: {}, headers: pageKey() }
+  const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', sent)
   if (data.token === null) return
   token.hold(data.token, true)
   await enter()
@@ -107,7 +125,8 @@ export async function logIn(email: string, password: string, code: string): Prom
 
 /** Renews the token, which sets the cookie for a reload of the page. */
 async function keepSession(): Promise<void> {
-  token.hold((await read<{ readonly token: string }>('/token')).token, true)
+  const { data } = await ask<{ readonly token: string }>('GET', '/token', { headers: pageKey() })
+  token.hold(data.token, true)
 }
 
 async function enter(): Promise<void> {

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { keep, kept } from './kept.ts'
 
 /** Settings that the user chose for this browser. */
 
@@ -6,22 +7,6 @@ export type Theme = 'system' | 'light' | 'dark'
 export type Language = 'en' | 'de'
 
 const THEMES: ReadonlySet<string> = new Set(['system', 'light', 'dark'])
-
-/** A browser may refuse to store anything. */
-function kept(name: string): string {
-  try {
-    return localStorage.getItem(name) ?? ''
-  } catch {
-    return ''
-  }
-}
-function keep(name: string, value: string): void {
-  try {
-    localStorage.setItem(name, value)
-  } catch {
-    // The setting is lost when the page closes.
-  }
-}
 
 const themeOf = (text: string): Theme => (THEMES.has(text) ? (text as Theme) : 'system')
 const languageOf = (text: string): Language =>

@@ -12,6 +12,9 @@ import { openStore } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
+/** Key of a page. */
+const KEY = 'k'.repeat(43)
+
 const LOGIN = { via: 'password', address: '' } as const
 
 /** The table, with all writes through `update`. */
@@ -249,17 +252,18 @@ t.test('a ticket yields fresh tokens for as long as its session lives', async (t
   const { open, clock } = fixture(test)
   const sessions = open()
   const { session, token } = await sessions.create('user-1', { via: 'password', address: '' })
-  const ticket = sessions.ticket(session.id)
+  const ticket = sessions.ticket(session.id, KEY)
   test.equal(sessions.authenticate(ticket), 'invalid', 'the ticket alone opens nothing')
-  test.match(sessions.authenticate(open().resume(ticket) ?? ''), { id: session.id }, 'also after a restart')
-  test.equal(sessions.resume(token), undefined)
-  test.equal(sessions.resume(''), undefined)
+  test.match(sessions.authenticate(open().resume(ticket, KEY) ?? ''), { id: session.id }, 'also after a restart')
+  test.equal(sessions.resume(token, KEY), undefined)
+  test.equal(sessions.resume('', KEY), undefined)
+  test.equal(sessions.resume(ticket, ''), undefined, 'nor without the key of its page')
   await sessions.end(({ id }) => id === session.id)
-  test.equal(sessions.resume(ticket), undefined, 'it ends with a logout')
+  test.equal(sessions.resume(ticket, KEY), undefined, 'it ends with a logout')
   const later = await sessions.create('user-1', { via: 'password', address: '' })
-  const kept = sessions.ticket(later.session.id)
+  const kept = sessions.ticket(later.session.id, KEY)
   clock.advance(SESSION_LIFE_MS)
-  test.equal(sessions.resume(kept), undefined, 'and after twelve hours')
+  test.equal(sessions.resume(kept, KEY), undefined, 'and after twelve hours')
 })
 
 t.test('after a login at another node with fewer groups the rights here shrink at once', async (test) => {

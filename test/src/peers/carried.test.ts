@@ -82,7 +82,7 @@ t.test('a value with further lines is refused', (test) => {
 })
 
 /** Answered by the node that the browser uses. */
-const OF_BROWSERS: ReadonlySet<string> = new Set(['cookie', 'sec-fetch-site'])
+const OF_BROWSERS: ReadonlySet<string> = new Set(['cookie', 'sec-fetch-site', 'x-fulcrum-page'])
 
 t.test('all headers that endpoints read and send are forwarded, except cookies', (test) => {
   const read = new Set(endpoints.flatMap(({ headers }) => headers))

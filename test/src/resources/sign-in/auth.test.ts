@@ -85,8 +85,11 @@ t.test('login options only offer what exists', async (test) => {
 t.test('the cookie of the page yields a token to a page of this address, and to no other', async (test) => {
   const { anonymous, login } = await borrow()
   const token = await login(ADMIN.email, ADMIN.password)
-  const own = { 'sec-fetch-site': 'same-origin' }
+  const site = { 'sec-fetch-site': 'same-origin' }
+  const own = { ...site, 'x-fulcrum-page': 'k'.repeat(43) }
   test.notOk((await anonymous('GET', '/token', { token })).headers['Set-Cookie'], 'programs get none')
+  const keyless = await anonymous('GET', '/token', { token, headers: site })
+  test.notOk(keyless.headers['Set-Cookie'], 'nor does a page without a key')
   const { headers } = await anonymous('GET', '/token', { token, headers: own })
   const sent = String(headers['Set-Cookie'])
   test.match(sent, /^__Host-fulcrum=[\w.-]+; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=43200$/)
@@ -95,8 +98,11 @@ t.test('the cookie of the page yields a token to a page of this address, and to 
     (await anonymous('POST', '/token/resume', { headers: { cookie, ...more } })).json.data.token
   const resumed = await resume(own)
   test.equal((await anonymous('GET', '/localUsers/me', { token: resumed })).status, 200)
-  for (const site of ['cross-site', 'same-site', 'none', ''])
-    test.equal(await resume({ 'sec-fetch-site': site }), null, `from ${site}`)
+  for (const from of ['cross-site', 'same-site', 'none', ''])
+    test.equal(await resume({ ...own, 'sec-fetch-site': from }), null, `from ${from}`)
+  // Browsers send a cookie to all ports of a host: whoever answers at another one has the cookie, but not the key.
+  for (const key of [undefined, '', 'k'.repeat(42), 'j'.repeat(43)])
+    test.equal(await resume(key === undefined ? site : { ...site, 'x-fulcrum-page': key }), null, `with key ${key}`)
   test.equal(await resume({ ...own, cookie: 'other=1' }), null)
   const asToken = cookie.slice(cookie.indexOf('=') + 1)
   test.equal((await anonymous('GET', '/localUsers/me', { token: asToken })).status, 401, 'it is no token')
