@@ -284,7 +284,7 @@ export class AccessControl {
     if (changes.some(({ section }) => OF_RIGHTS.has(section))) {
       this.#permissions.invalidate()
       // Ended now, so that they do not become valid again when a later apply restores the rights.
-      await this.sessions.end((session) => session.introduction !== undefined && this.#isNobody(session))
+      await this.sessions.end((session) => this.#isNobody(session))
     }
     const ended = new Set(changes.filter(endsSessions).map((change) => change.id))
     if (ended.size > 0) {

@@ -283,6 +283,25 @@ t.test('a user who loses a group by a login at another node loses its rights her
   test.same(granted(), [0, 0], 'and the same for rights of the group')
 })
 
+t.test('switching RADIUS off ends the sessions of its users, also for the time when it is on again', async (test) => {
+  const { access, change, codeOf } = await fixture(test)
+  const isOn = (enabled: boolean) =>
+    change((draft) => {
+      for (const config of EVERYTHING.radiusConfigs)
+        draft.section('radiusConfigs').put({ ...config, groupMappings: [], enabled })
+    })
+  await isOn(true)
+  await change((draft) => {
+    for (const user of EVERYTHING.radiusUsers)
+      draft.section('radiusUsers').create({ ...user, id: 'u', disabled: false, groups: [] })
+  })
+  const { token } = await access.sessions.create('u', { via: 'radius', address: '192.0.2.1' })
+  test.same(codeOf(token), [0, 0])
+  await isOn(false)
+  await isOn(true)
+  test.equal(codeOf(token), 'TOKEN_EXPIRED')
+})
+
 t.test('a start alone writes nothing; sessions left by a crash are ended on request', async (test) => {
   const { addUser, edit, promote, store, open } = await fixture(test)
   await addUser('gone')
