@@ -52,6 +52,12 @@ export function knownHead(store: Pick<ConfigStore, 'getMeta'>): Noted | undefine
   return store.getMeta(HEAD_KEY) as Noted | undefined
 }
 
+/**
+ * A refusal that always has an entry of its own: its caller knows the password of the account, and others must not be
+ * able to hide that. The lock of second factors bounds the number of such refusals.
+ */
+const WRONG_FACTOR = 'TWO_FACTOR_INVALID'
+
 /** Records who did what, from where, and with which outcome. */
 export class Audit implements AuditTrail, AuditReader {
   readonly #parts: AuditParts
@@ -107,7 +113,7 @@ export class Audit implements AuditTrail, AuditReader {
     const caller = isLogin ? LOGINS : actor.userId
     const entry = auditEntry(request, outcome, new Date(this.#parts.clock.now_ms()).toISOString())
     const isRefused = (outcome.status ?? 0) >= 400
-    if (isRefused && !this.#refusals.isOwnEntry(caller, entry)) {
+    if (isRefused && outcome.code !== WRONG_FACTOR && !this.#refusals.isOwnEntry(caller, entry)) {
       this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
       return false
     }

@@ -136,6 +136,23 @@ t.test('refused logins are recorded up to a limit, so that they cannot push out 
   await audit.close()
 })
 
+t.test('a wrong second factor has its own entry and event, however many strangers are refused', async (test) => {
+  const { audit, request, events } = fixture(test)
+  const told: unknown[] = []
+  events.subscribe(({ data }) => told.push(data))
+  const refused = (email: string, code: string) =>
+    audit.record(request('auth.login', { body: { email, password: 'p' } }), { status: 401, code })
+  for (let i = 0; i < 50; i++) await refused('noise@y', 'INVALID_CREDENTIALS')
+  for (let i = 0; i < 5; i++) await refused('x@y', 'TWO_FACTOR_INVALID')
+  test.equal((await audit.search({ limit: 9, by: 'x@y' })).length, 5)
+  await events.stored()
+  test.match(
+    told.slice(30),
+    Array.from({ length: 5 }, () => ({ state: 'refused', email: 'x@y' })),
+  )
+  await audit.close()
+})
+
 t.test('a success after each refusal flushes neither the refusals nor their bodies', async (test) => {
   const { audit, request, stateFolder } = fixture(test)
   const body = { endpoints: Array.from({ length: 48 }, (_, n) => `GET /no/such/endpoint/of/some/length/${n}`) }
