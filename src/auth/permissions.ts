@@ -84,8 +84,9 @@ export class Permissions {
   of(userId: string): Rights | undefined {
     const known = this.#rights.get(userId)
     if (known !== undefined) return known
-    if (userId === LOCAL_ROOT.userId) return this.#ofLocalRoot()
     const user = principalOf(this.#running, userId)
+    // A user under this id, which only a restored file can bring, must not have more rights than the roles say.
+    if (user === undefined && userId === LOCAL_ROOT.userId) return this.#ofLocalRoot()
     if (user === undefined) return this.#introduced(this.#principals.introductionOf(userId))
     if (user.disabled) return undefined
     const rights = this.#rightsOf(user)

@@ -136,6 +136,23 @@ t.test('a partial right is a separate flag, and less than a whole one', async (t
   test.equal(narrowed.granted[place('realServers.list')], 0)
 })
 
+t.test(
+  'a user under the id of local root, as a backup may have one, holds only the rights of the roles',
+  async (test) => {
+    const { edit, promote, store } = configFixture(test)
+    const permissions = permissionsIn(configView(store.running))
+    test.match(permissions.of(LOCAL_ROOT.userId), { isProgram: true })
+    await edit((draft) => draft.section('users').create(user(LOCAL_ROOT.userId)))
+    await promote()
+    permissions.invalidate()
+    test.ok(permissions.of(LOCAL_ROOT.userId)?.granted.every((flag) => flag === 0))
+    await edit((draft) => draft.section('users').merge(LOCAL_ROOT.userId, { disabled: true }))
+    await promote()
+    permissions.invalidate()
+    test.equal(permissions.of(LOCAL_ROOT.userId), undefined)
+  },
+)
+
 t.test('local root may do everything, whatever the roles say, and has no account', async (test) => {
   const { store } = configFixture(test)
   const permissions = permissionsIn(configView(store.running))
