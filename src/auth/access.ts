@@ -133,8 +133,9 @@ export class AccessControl {
     await this.#factors.payOwed()
   }
 
-  #isNobody({ userId, introduction }: Session): boolean {
-    return this.#principals.of(userId, introduction)?.disabled !== false
+  /** Whether the user is gone or disabled, or nobody vouches for the user any more. */
+  #isNobody({ userId, introduction, via = 'password' }: Session): boolean {
+    return this.#principals.of(userId, introduction)?.disabled !== false || !this.#principals.isOn(via)
   }
 
   authenticate(proof: string | Vouched): Admitted | ApiError {
@@ -281,8 +282,8 @@ export class AccessControl {
    */
   async onPromoted(changes: readonly RecordChange[]): Promise<void> {
     // Compiling all roles takes milliseconds, for which the next poller would wait, and most applies concern servers.
-    if (changes.some(({ section }) => OF_RIGHTS.has(section))) {
-      this.#permissions.invalidate()
+    if (changes.some(({ section }) => OF_RIGHTS.has(section))) this.#permissions.invalidate()
+    if (changes.some(({ section }) => OF_SESSIONS.has(section))) {
       // Ended now, so that they do not become valid again when a later apply restores the rights.
       await this.sessions.end((session) => this.#isNobody(session))
     }
@@ -310,6 +311,8 @@ const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this to
 
 /** The sections from which rights are compiled. */
 const OF_RIGHTS: ReadonlySet<string> = new Set([...OF_USERS, 'radiusConfigs', 'oidcConfigs', 'groups', 'roles'])
+/** The sections whose change may leave a session without anybody who vouches for its user. */
+const OF_SESSIONS: ReadonlySet<string> = new Set([...OF_RIGHTS, 'samlConfigs'])
 
 function endsSessions(change: RecordChange): boolean {
   if (change.section === 'radiusUsers') return change.after === undefined || change.after.disabled

@@ -150,7 +150,7 @@ export class Login implements LoginActor {
     const passwordHash = this.#parts.running.get('users', id)?.passwordHash
     const { session, token, ended } = await this.#parts.sessions.create(id, how, passwordHash)
     // Whatever ended the user's sessions during the write did not see this one.
-    if (!isStillRight()) {
+    if (!isStillRight() || !this.#parts.principals.isOn(how.via)) {
       await this.#parts.sessions.end((other) => other.id === session.id)
       throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
     }

@@ -1,6 +1,11 @@
+import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { introduced, type Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
+import type { Via } from './sessions.ts'
+
+/** Where the ways to log in are configured for which others vouch. */
+const VOUCHERS = { radius: 'radiusConfigs', saml: 'samlConfigs', oidc: 'oidcConfigs' } as const
 
 /**
  * All users who can hold a session, by id: users with a record in running, and users introduced by an identity
@@ -22,6 +27,11 @@ export class Principals {
     if (recorded !== undefined) return recorded
     const said = introduction ?? this.introductionOf(userId)
     return said === undefined ? undefined : this.introduced(said)
+  }
+
+  /** Returns whether this way to log in is switched on; the password of a local user always is. */
+  isOn(via: Via): boolean {
+    return via === 'password' || this.#running.get(VOUCHERS[via], SHARED)?.enabled === true
   }
 
   introduced(introduction: Introduction): Principal | undefined {

@@ -76,6 +76,24 @@ t.test('a code is valid as long as the provider that vouched for it is configure
   }
 })
 
+t.test('a session ends when the way by which it was opened is switched off, and no other does', async (test) => {
+  const { finish, codeOf, redeem, put, call, anonymous, login } = await fixture(test)
+  const statusOf = async (token: string) => (await anonymous('GET', '/localUsers/me', { token })).status
+  const applied = async (wanted: object) => {
+    await put(wanted)
+    test.equal((await call('PUT', '/services/apply')).status, 200)
+  }
+  const { token } = (await redeem(codeOf((await finish()).text))).json.data
+  const withPassword = await login(JANE.email, JANE.password)
+  await applied({ emailAttribute: 'mail' })
+  test.equal(await statusOf(token), 200, 'whatever else changes')
+  await applied({ enabled: false })
+  test.equal(await statusOf(token), 401)
+  await applied({ enabled: true })
+  test.equal(await statusOf(token), 401, 'also when it is on again')
+  test.equal(await statusOf(withPassword), 200)
+})
+
 t.test('an answer is valid once, in the browser that began the login', async (test) => {
   const { begin, post, provider } = await fixture(test)
   const { cookie, requestId } = await begin()
