@@ -103,6 +103,21 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     await gone()
   })
 
+  await t.test('a drained server costs no client of a scheduler by hash its connection', async (t) => {
+    for (const scheduler of ['sh', 'mh'] as const) {
+      const { gone } = await serve({}, { scheduler })
+      const [first = ''] = Object.keys(await lab.shares('cli1', 1, VIP[4], 80))
+      await changeRip(first, 'drain')
+      await apply()
+      const shares = await lab.shares('cli1', 3, VIP[4], 80)
+      t.match(Object.keys(shares), [/^rs\d$/], scheduler)
+      t.notOk(shares[first], 'another server')
+      await changeRip(first, 'online')
+      await gone()
+    }
+    await apply()
+  })
+
   await t.test('persistence, and one deleted entry of the stick table', async (t) => {
     const { id, gone } = await serve({}, { persistTimeout: 300 })
     const first = new Map<string, string>()

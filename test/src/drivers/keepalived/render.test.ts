@@ -51,6 +51,20 @@ t.test('the file that proves that keepalived has read this text is named after i
   test.end()
 })
 
+t.test('a scheduler by hash passes over a real server that takes no new clients', (test) => {
+  const linesOf = (scheduler: (typeof SCHEDULERS)[number]) =>
+    render({
+      realServers: REALS,
+      l4Backends: [l4Backend('be', ['r'], { scheduler })],
+      l4Frontends: [l4Frontend('fe', 'be')],
+    })
+  test.match(linesOf('sh'), '    lvs_sched sh\n    sh-fallback\n')
+  test.match(linesOf('mh'), '    lvs_sched mh\n    mh-fallback\n')
+  for (const scheduler of SCHEDULERS.filter((one) => !['sh', 'mh'].includes(one)))
+    test.notMatch(linesOf(scheduler), '-fallback\n')
+  test.end()
+})
+
 t.test(
   'keepalived accepts every scheduler, forwarding method, protocol and family',
   { skip: lacks('keepalived') },
