@@ -49,9 +49,21 @@ export function layer7ServersLeft(frontend: L7Frontend, view: ConfigView): reado
 
 export function layer4ServersLeft(frontend: L4Frontend, view: ConfigView): readonly Warning[] {
   if (!frontend.enabled || isResting(frontend, view)) return []
-  const why = whyNobody('l4Backends', view.get('l4Backends', frontend.backendId), view)
-  return why === undefined ? [] : [about('NO_SERVER_LEFT', 'l4Frontends', frontend, `${LEFT}: ${why}`)]
+  const backend = view.get('l4Backends', frontend.backendId)
+  const why = whyNobody('l4Backends', backend, view)
+  if (why !== undefined) return [about('NO_SERVER_LEFT', 'l4Frontends', frontend, `${LEFT}: ${why}`)]
+  if (backend === undefined || !mayChooseDrained(backend, view)) return []
+  const choice = `its ${nameRecord('l4Backends', backend)} balances by dh, which also chooses a real server that is drained`
+  return [about('NO_SERVER_LEFT', 'l4Frontends', frontend, `may refuse every client: ${choice} or has weight 0`)]
 }
+
+/**
+ * dh chooses by the address of the frontend, so by a single server, even one that takes no connections (seen in Linux
+ * 6.1: every client is refused).
+ */
+const mayChooseDrained = ({ scheduler, reals }: L4Backend, view: ConfigView): boolean =>
+  scheduler === 'dh' &&
+  reals.some((real) => view.get('realServers', real.ripId)?.state !== 'halted' && shareOf(real, view) === 0)
 
 /** Ways of balancing that heed weights little or not at all, with the probable intention. */
 const HEEDLESS: Readonly<Record<string, string>> = {

@@ -40,6 +40,18 @@ t.test('NO_SERVER_LEFT: no server behind a frontend takes traffic', async (test)
   test.match(said([{}], { enabled: false }), [['NO_SERVER_LEFT', 'l7Frontends', /Layer 7 backend b \(b\) is disabled/]])
 })
 
+t.test('NO_SERVER_LEFT: dh may choose a drained server, whatever the others do', async (test) => {
+  const of = (state: RealServer['state'], scheduler: 'dh' | 'sh') => {
+    const realServers = [realServer('a'), realServer('b', { state })]
+    const view = viewOf({ realServers, l4Backends: [l4Backend('b', ['a', 'b'], { scheduler })] })
+    return layer4ServersLeft(l4Frontend('g', 'b'), view)
+  }
+  test.match(of('drained', 'dh'), [{ code: 'NO_SERVER_LEFT', message: /frontend g .* may refuse .* b \(b\) .* by dh/ }])
+  test.same(of('halted', 'dh'), [])
+  test.same(of('online', 'dh'), [])
+  test.same(of('drained', 'sh'), [])
+})
+
 t.test('NO_SERVER_LEFT: each backend of the rules needs one', async (test) => {
   const view = viewOf({ realServers: [realServer('r')], l7Backends: [backend('a', ['r']), backend('b', [])] })
   const of = (rules: Rule[], id: string | null) => layer7ServersLeft(frontend('f', id, { rules }), view)
