@@ -1,6 +1,7 @@
 import type { DesiredNetwork, NetworkOutcome, NetworkPhase, RunResult } from '../../../src/drivers/host.ts'
 import { deadline } from '../../commands.ts'
 import type { Run } from '../managed-program.ts'
+import { announce } from './announcement.ts'
 import { type Difference, differenceOf, isSame } from './difference.ts'
 import { displacedRoutes } from './displaced-routes.ts'
 import { addressText, FAMILIES, type KernelState, readKernel, routeKey, UnreadableKernel } from './kernel-state.ts'
@@ -116,7 +117,8 @@ export class KernelNetwork {
     const { desired, isSettling, isTrusted, memory, before, raised, left_ms } = making
     const kernel = raised.length > 0 ? await readKernel(this.#run, left_ms()) : making.kernel
     const { target, warnings } = resolve(desired, kernel, memory.addresses)
-    const missing = isTrusted ? [] : unseen(target.addresses, kernel)
+    const fresh = unseen(target.addresses, kernel)
+    const missing = isTrusted ? [] : fresh.filter(({ pingCheck }) => pingCheck)
     const taken = await takenAddresses(missing, this.#run)
     if (taken.length > 0) {
       await setLinks(raised, 'down', this.#run, left_ms())
@@ -135,6 +137,7 @@ export class KernelNetwork {
     const result = await this.#turn(work, told)
     // What is stored must be undone as well, which matters only when something settled.
     told.hasChanged ||= isSettling
+    if (result.exitCode === 0) await announce(fresh, this.#run)
     const silent = isSettling && result.exitCode === 0 ? await this.#silentGateways(target) : []
     return { ...result, warnings: [...warnings, ...result.warnings, ...silent] }
   }
@@ -219,10 +222,10 @@ function failed(error: unknown): RunResult {
   return { exitCode: error instanceof UnreadableKernel ? error.exitCode : 1, output }
 }
 
-/** Addresses that no interface of this node has, so that the network must be asked for them. */
+/** Addresses that no interface of this node has yet. */
 function unseen(addresses: readonly TargetAddress[], kernel: KernelState): readonly TargetAddress[] {
   const own = new Set(kernel.addresses.map(({ ip }) => ip))
-  return addresses.filter(({ ip, pingCheck }) => pingCheck && !own.has(ip))
+  return addresses.filter(({ ip }) => !own.has(ip))
 }
 
 /** In the kernel's order, so that the same state is always stored as the same text. */
