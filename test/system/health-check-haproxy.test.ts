@@ -197,11 +197,27 @@ const GREETINGS: Readonly<
   Record<string, { readonly answers: readonly string[]; readonly parameters?: Record<string, string> }>
 > = {
   smtp: { answers: ['220 mail.example ESMTP\r\n', '250-mail.example\r\n250 HELP\r\n'] },
+  'smtp of many lines': { answers: ['220-mail.example ESMTP\r\n220 Authorised use only\r\n', '250 mail.example\r\n'] },
   ldap: { answers: ['', '300c02010161070a010004000400'] },
 }
 
-for (const [id, { answers }] of Object.entries(GREETINGS)) {
-  t.test(`HAProxy itself checks ${id}`, async (test) => {
+t.test('HAProxy itself finds a mail server down that greets with an error', async (test) => {
+  const { apply, ask } = haproxyFixture(test)
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.end('554-mail.example\r\n554 no service, 220 is far\r\n')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.teardown(() => server.close())
+  const setting: HealthCheckSetting = { type: 'script', id: 'smtp', interval: 1, rise: 1, fall: 1 }
+  const { port } = server.address() as AddressInfo
+  test.match(await apply(undefined, configuration(port, setting)), { ok: true })
+  test.match(await until('the result', () => row(ask), isDownFor(/L7/)), { status: 'DOWN' })
+})
+
+for (const [kind, { answers }] of Object.entries(GREETINGS)) {
+  t.test(`HAProxy itself checks ${kind}`, async (test) => {
+    const [id = ''] = kind.split(' ')
     const { apply, ask } = haproxyFixture(test)
     const open = new Set<Socket>()
     const server = createServer((socket) => {

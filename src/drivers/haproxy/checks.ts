@@ -27,7 +27,7 @@ function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined 
     case 'https':
       return values['text'] === undefined && isWeb(values) ? webLines(values) : undefined
     case 'smtp':
-      return [`option smtpchk EHLO ${quote(values['domain'] ?? 'localhost')}`]
+      return smtpLines(values['domain'] ?? 'localhost')
     case 'ldap':
       return ['option ldap-check']
     case 'mysql':
@@ -36,6 +36,24 @@ function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined 
     default:
       return undefined
   }
+}
+
+/**
+ * HAProxy's own smtpchk takes a greeting of several lines, such as a legal notice, for an error. The last line of a
+ * reply has a space after its code.
+ */
+function smtpLines(domain: string): readonly string[] {
+  const success = String.raw`tcp-check expect rstring '(^|\n)2[0-9][0-9][ \r]'`
+  const send = (words: string): string => `tcp-check send ${words}${String.raw`\r\n`}`
+  return [
+    'option tcp-check',
+    'tcp-check connect default linger',
+    success,
+    send(String.raw`EHLO\ ${quote(domain)}`),
+    success,
+    send('QUIT'),
+    success,
+  ]
 }
 
 /** Values follow the rules of settings, because a host is a format here, in which % would call functions of HAProxy. */

@@ -17,7 +17,10 @@ const DNS_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'NS', 'CNAME', 'SOA
 
 type Statement = string | readonly [block: string, ...lines: string[]]
 
-/** Returns the check in keepalived's syntax; undefined where a program must be started. */
+/**
+ * Returns the check in keepalived's syntax; undefined where a program must be started. SMTP is such a case: keepalived
+ * 2.2 takes a greeting of several lines, such as a legal notice, for an error.
+ */
 function nativeCheck({
   id,
   values,
@@ -30,8 +33,6 @@ function nativeCheck({
       return { name: 'TCP_CHECK', statements: [], hasPort: true }
     case 'ping':
       return { name: 'PING_CHECK', statements: [], hasPort: false }
-    case 'smtp':
-      return { name: 'SMTP_CHECK', statements: [`helo_name ${values['domain'] ?? 'localhost'}`], hasPort: true }
     case 'http':
     case 'https':
       return webCheck(id, values)

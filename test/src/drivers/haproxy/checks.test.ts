@@ -23,7 +23,16 @@ const script = (id: string, parameters: Record<string, string> = {}): HealthChec
 t.test('checks that HAProxy supports are its own', async (test) => {
   test.strictSame(lines({ type: 'none' }), [])
   test.strictSame(lines(script('tcp')), [])
-  test.strictSame(lines(script('smtp', { domain: 'lb.example.org' })), ['option smtpchk EHLO lb.example.org'])
+  const success = String.raw`tcp-check expect rstring '(^|\n)2[0-9][0-9][ \r]'`
+  test.strictSame(lines(script('smtp', { domain: 'lb.example.org' })), [
+    'option tcp-check',
+    'tcp-check connect default linger',
+    success,
+    String.raw`tcp-check send EHLO\ lb.example.org\r\n`,
+    success,
+    String.raw`tcp-check send QUIT\r\n`,
+    success,
+  ])
   test.strictSame(lines(script('ldap')), ['option ldap-check'])
   test.strictSame(lines(script('mysql')), ['option mysql-check'])
   test.strictSame(lines(script('mysql', { user: "o'neil" })), [String.raw`option mysql-check user 'o'\''neil'`])
