@@ -70,7 +70,7 @@ async function fill(tree, version, time_s) {
   }
   for (const unit of ['fulcrum.service', 'fulcrum-network.service', 'fulcrum-etcd.service', 'fulcrum-vrrp.service'])
     place(join(ROOT, 'systemd', unit), `lib/systemd/system/${unit}`)
-  for (const dropIn of ['etcd', 'keepalived', 'snmpd'].map((name) => `${name}.service.d/fulcrum.conf`))
+  for (const dropIn of ['etcd', 'keepalived', 'nftables', 'snmpd'].map((name) => `${name}.service.d/fulcrum.conf`))
     place(join(ROOT, 'systemd', dropIn), `lib/systemd/system/${dropIn}`)
   place(join(ROOT, 'systemd/fulcrum.tmpfiles'), 'usr/lib/tmpfiles.d/fulcrum.conf')
   place(join(ROOT, 'systemd/initramfs-hook'), 'usr/share/initramfs-tools/hooks/fulcrum')

@@ -47,6 +47,7 @@ t.test('the package is the same each time, and holds exactly the files of a runn
     'lib/systemd/system/etcd.service.d/fulcrum.conf',
     'lib/systemd/system/snmpd.service.d/fulcrum.conf',
     'lib/systemd/system/keepalived.service.d/fulcrum.conf',
+    'lib/systemd/system/nftables.service.d/fulcrum.conf',
     'usr/lib/tmpfiles.d/fulcrum.conf',
     'usr/share/initramfs-tools/hooks/fulcrum',
     'etc/default/fulcrum',

@@ -31,7 +31,9 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     const weights = () => shell('systemd-tmpfiles --cat-config | grep -c /run/fulcrum-weights')
     await shell('mkdir -p /etc/keepalived /var/lib/snmp/fulcrum && touch /etc/keepalived/fulcrum-checker.env')
     await apt('remove', 'fulcrum')
-    const dropIns = ['keepalived', 'snmpd'].map((unit) => `/etc/systemd/system/${unit}.service.d/fulcrum.conf`)
+    const dropIns = ['keepalived', 'nftables', 'snmpd'].map(
+      (unit) => `/etc/systemd/system/${unit}.service.d/fulcrum.conf`,
+    )
     t.same((await left()).split('\n'), [...dropIns, '/etc/tmpfiles.d/fulcrum-weights.conf'])
     t.equal(await weights(), '1')
     await install()

@@ -118,6 +118,15 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     await apply()
   })
 
+  await t.test('a firewall that is loaded again takes no marks away', async (t) => {
+    const { gone } = await serve({}, { persistTimeout: 300 })
+    for (const verb of ['restart', 'reload', 'stop', 'start']) {
+      await guest.run('systemctl', verb, 'nftables')
+      t.match(Object.keys(await lab.shares('cli1', 2, VIP[4], 80)), [/^rs\d$/], verb)
+    }
+    await gone()
+  })
+
   await t.test('persistence, and one deleted entry of the stick table', async (t) => {
     const { id, gone } = await serve({}, { persistTimeout: 300 })
     const first = new Map<string, string>()

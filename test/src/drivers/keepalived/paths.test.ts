@@ -22,5 +22,8 @@ t.test('the units know the paths that the driver writes to', (test) => {
   test.ok(folders.includes(WEIGHTS_FOLDER))
   test.match(unit('fulcrum.tmpfiles'), new RegExp(`^d ${WEIGHTS_FOLDER} 0755 root root`, 'm'))
   for (const path of [MARKS_FILE, SETTLE_PROGRAM]) test.match(unit('keepalived.service.d/fulcrum.conf'), path)
+  const firewall = unit('nftables.service.d/fulcrum.conf')
+  for (const moment of ['ExecStartPost', 'ExecReload', 'ExecStopPost'])
+    test.match(firewall, new RegExp(`^${moment}=-.*nft --file ${MARKS_FILE}'$`, 'm'))
   test.end()
 })
