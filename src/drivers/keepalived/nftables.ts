@@ -9,7 +9,7 @@ export const MOVED = { 4: 'moved4', 6: 'moved6' } as const
 
 const HEAD = '# Written by Fulcrum; changes to this file are lost. Use the API instead.'
 
-/** Commands for no marks at all: idempotent, like every run of a whole file. */
+/** Commands for no rules at all: idempotent, like every run of a whole file. */
 export const NO_MARKS = `${HEAD}\nadd table ${IN_TABLE}\ndelete table ${IN_TABLE}\n`
 
 /**
@@ -20,7 +20,8 @@ export const NO_MARKS = `${HEAD}\nadd table ${IN_TABLE}\ndelete table ${IN_TABLE
  */
 export function renderMarks(all: readonly Served[]): string {
   const marked = all.filter(({ marks }) => marks.length > 0)
-  if (marked.length === 0) return NO_MARKS
+  const translates = all.some(({ frontend }) => frontend.forwarding === 'masq')
+  if (marked.length === 0 && !translates) return NO_MARKS
   const lines = [
     HEAD,
     `add table ${IN_TABLE}`,
@@ -31,10 +32,19 @@ export function renderMarks(all: readonly Served[]): string {
     // After IPVS: replies to others, and to this machine itself.
     ...chain('postrouting', '150'),
     ...chain('input', '150'),
-    ...([4, 6] as const).flatMap((family) => familyLines(marked, family)),
+    ...(translates ? NO_REDIRECTS : []),
+    ...(marked.length === 0 ? [] : ([4, 6] as const).flatMap((family) => familyLines(marked, family))),
   ]
   return `${lines.join('\n')}\n`
 }
+
+/**
+ * Where the next router is in the subnet of the real servers, the kernel tells them to send replies to it directly. The
+ * node would no longer translate those replies, and connections would hang (seen in Linux 6.1).
+ */
+const NO_REDIRECTS = ['icmp type redirect', 'icmpv6 type nd-redirect'].map(
+  (packets) => `add rule ${IN_TABLE} output ${packets} drop`,
+)
 
 const chain = (hook: string, priority: string): readonly string[] => [
   `add chain ${IN_TABLE} ${hook} { type filter hook ${hook} priority ${priority} ; policy accept ; }`,

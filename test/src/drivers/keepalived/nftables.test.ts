@@ -7,7 +7,9 @@ import t from 'tap'
 import { goneMaps, MOVED, NO_MARKS, renderMarks } from '../../../../src/drivers/keepalived/nftables.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import { l4Backend, l4Frontend, realServer } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { viewOf } from '../../../fixtures/view.ts'
+import { cable, namespace, namespaceObstacle } from '../../../system/network-namespace.ts'
 
 const serve = (...frontends: readonly ReturnType<typeof l4Frontend>[]) =>
   servedFrontends(
@@ -25,9 +27,28 @@ const RANGES = l4Frontend('ranges', 'be', { ports: '80,443,8000-8010' })
 const KEPT = l4Frontend('kept', 'kept', { ip: '192.0.2.11' })
 const SIX = l4Frontend('six', 'be6', { ip: 'fd00::10', protocol: 'udp' })
 
-t.test('without a marked frontend there is no table', (test) => {
-  test.equal(renderMarks(serve(l4Frontend('fe', 'be'))), NO_MARKS)
+t.test('without a marked or translated frontend there is no table', (test) => {
+  test.equal(renderMarks(serve(l4Frontend('fe', 'be', { forwarding: 'gate' }))), NO_MARKS)
   test.end()
+})
+
+const obstacle = (await namespaceObstacle()) ?? (spawnSync('nft', ['--version']).status === 0 ? undefined : 'needs nft')
+t.test('no real server is told to send its replies past the node', { skip: obstacle ?? false }, async (test) => {
+  const [node, real, router] = [await namespace(test), await namespace(test), await namespace(test)]
+  await node.ip('link add br0 address 02:00:00:00:00:77 type bridge', 'link set br0 up')
+  await cable(real, 'eth0', node, 'p1', 1)
+  await cable(router, 'eth0', node, 'p2', 2)
+  await node.ip('link set p1 master br0', 'link set p2 master br0', 'address add 10.0.0.1/24 dev br0')
+  await router.ip('address add 10.0.0.254/24 dev eth0')
+  await node.ip('route add 10.20.0.0/24 via 10.0.0.254')
+  await real.ip('address add 10.0.0.9/24 dev eth0', 'route add default via 10.0.0.1')
+  await node.output('sysctl', '-qw', 'net.ipv4.ip_forward=1')
+  const reply = async (client: string) => (await real.run(['ping', '-c2', '-i0.2', '-W1', client], 20_000)).output
+  test.match(await reply('10.20.0.2'), /Redirect Host/, 'what a kernel does by itself')
+  const file = join(temporaryFolder(test, 'nft'), 'marks.nft')
+  writeFileSync(file, renderMarks(serve(l4Frontend('fe', 'be', { forwarding: 'masq' }))))
+  await node.output('nft', '--file', file)
+  test.notMatch(await reply('10.20.0.3'), /Redirect/)
 })
 
 t.test('maps are named after their content, and earlier ones can be deleted', (test) => {
@@ -44,14 +65,14 @@ t.test(
   { skip: canTry ? false : 'needs root and nft' },
   (test) => {
     const folder = mkdtempSync(join(tmpdir(), 'fulcrum-nft-'))
-    const namespace = `fulcrum-${randomBytes(4).toString('hex')}`
-    execFileSync('ip', ['netns', 'add', namespace])
+    const space = `fulcrum-${randomBytes(4).toString('hex')}`
+    execFileSync('ip', ['netns', 'add', space])
     test.teardown(() => {
-      execFileSync('ip', ['netns', 'delete', namespace])
+      execFileSync('ip', ['netns', 'delete', space])
       rmSync(folder, { recursive: true })
     })
     const nft = (...words: readonly string[]) =>
-      execFileSync('ip', ['netns', 'exec', namespace, 'nft', ...words], { encoding: 'utf8' })
+      execFileSync('ip', ['netns', 'exec', space, 'nft', ...words], { encoding: 'utf8' })
     const load = (text: string) => {
       writeFileSync(join(folder, 'marks.nft'), text)
       nft('--check', '--file', join(folder, 'marks.nft'))
