@@ -32,10 +32,12 @@ while [ $# -ge 2 ]; do
   if [ "$do" = settle ]; then
     if is_served "$flag" "$service"; then do=remove; else do=add; fi
   fi
-  # What is there is changed, what is not is added; what is gone need not be removed.
+  # What is there is changed, what is not is added; what is gone need not be removed. Another run may have added it
+  # between the first two commands.
   if [ "$do" = add ]; then
     ipvsadm -e "$flag" "$service" $family -r "$place" "$method" -w 1 2>/dev/null ||
-      ipvsadm -a "$flag" "$service" $family -r "$place" "$method" -w 1 || failed=1
+      ipvsadm -a "$flag" "$service" $family -r "$place" "$method" -w 1 2>/dev/null ||
+      ipvsadm -e "$flag" "$service" $family -r "$place" "$method" -w 1 || failed=1
   else
     ipvsadm -d "$flag" "$service" $family -r "$place" 2>/dev/null || :
   fi
