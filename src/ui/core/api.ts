@@ -16,6 +16,7 @@ export { type FieldError, Refused } from '../../client/refused.ts'
 /** Address of the API, relative to the page. */
 export const BASE = 'api/v1'
 export const UNPROCESSABLE = 422
+const TOO_LARGE = 431
 /** Codes that end a session. A wrong password or code in a form is refused with 401 as well, but ends nothing. */
 const ENDED: ReadonlySet<unknown> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 /**
@@ -184,7 +185,7 @@ export type StreamState = Parameters<NonNullable<Following['onState']>>[0]
 interface Followed extends Pick<Following, 'onState'> {
   readonly query?: Query
   readonly onEvent: (event: StreamEvent) => void
-  /** Called if the requested object does not exist; the request is repeated nevertheless. */
+  /** Called if a requested object does not exist, or if the request is too long; it is repeated nevertheless. */
   readonly onRefused?: () => void
 }
 
@@ -195,7 +196,7 @@ export function follow(path: string, { query = {}, onEvent, onState, onRefused }
     const open = async (last: string | undefined, aborted: AbortSignal) => {
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
       const response = await send('GET', path, { query, headers, signal: aborted })
-      if (response.status === UNPROCESSABLE) onRefused?.()
+      if (response.status === UNPROCESSABLE || response.status === TOO_LARGE) onRefused?.()
       return response
     }
     const how = { isFinal: () => false, ...(onState === undefined ? {} : { onState }) }

@@ -5,8 +5,8 @@ import { useLayoutEffect } from 'preact/hooks'
  * The objects whose figures the page shows, so that a daemon with thousands need not evaluate the others each second.
  */
 
-/** The API accepts at most this many ids. */
-export const IDS_MAX = 100
+/** More ids would not fit into the 4 KiB that the daemon reads of a request line with its headers. */
+export const IDS_MAX = 60
 export const EVERYTHING = ''
 
 /** Ids by the component that shows them. */
