@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
 import { ask, changes, isAway, isLocked, Refused, underWay } from './api.ts'
-import { ahead_ms } from './clock.ts'
+import { ahead_ms, daemonNow_ms } from './clock.ts'
 import { type Figure, rateOf } from './figures.ts'
 import { happened, spaced } from './moves.ts'
 import { may, rightsChanged } from './rights.ts'
@@ -180,8 +180,11 @@ function take(data: unknown, isWhole: boolean): void {
 function keep(layer: LayerName, kind: FigureKind, row: Row): void {
   const key = keyOf(layer, kind, row)
   const known = figures.get(key)
-  if (known !== undefined) Object.assign(known, row)
-  else figures.set(key, { ...row })
+  const now: Row = known ?? {}
+  Object.assign(now, row)
+  if (known === undefined) figures.set(key, now)
+  // The age of a state is told once, and not again as it grows.
+  if (typeof row['lastChange'] === 'number') now['changedAt'] = daemonNow_ms() - row['lastChange'] * 1000
   if (kind === 'frontends' && !rings.has(key)) rings.set(key, [])
   if (kind !== 'reals' || known !== undefined) return
   const id = String(row['id'])

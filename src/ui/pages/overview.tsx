@@ -13,12 +13,9 @@ import { NoServices, type Service, ServicesTable, useServices } from '../parts/s
 
 const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 const PAGES: Readonly<Record<string, string>> = {
-  realServers: 'servers',
   certificates: 'certificates',
   acmeOrders: 'certificates',
-  l7Frontends: 'services',
   l7Backends: 'services',
-  l4Frontends: 'services',
   l4Backends: 'services',
 }
 
@@ -128,7 +125,7 @@ const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; 
         <li key={`${kind} ${resourceId} ${message}`}>
           <Badge tone={TONES[severity] ?? 'info'}>{t(severity)}</Badge>
           <span>{message}</span>
-          <Shown kind={kind} resource={resource} />
+          <Shown kind={kind} resource={resource} resourceId={resourceId} />
         </li>
       ))}
     </ul>
@@ -138,16 +135,37 @@ const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; 
   </section>
 )
 
-/** A link to the page for a matter that needs attention, if there is one. */
-function Shown({ kind, resource }: Pick<Attention, 'kind' | 'resource'>) {
-  if (kind === 'pending' || kind === 'apply')
+/** Pages of single records. */
+const RECORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  realServers: ['servers'],
+  l7Frontends: ['services', 'layer7'],
+  l4Frontends: ['services', 'layer4'],
+}
+
+function placeOf({ kind, resource, resourceId }: Shows): string | undefined {
+  if (kind === 'cluster') return hrefOf('cluster')
+  if (kind === 'job') return hrefOf('node')
+  // What waits for confirmation is a revision, and no longer pending.
+  if (kind === 'apply')
+    return may('GET /revisions') ? hrefOf('changes', 'revisions', String(overview.value?.apply?.revision)) : undefined
+  const [page, ...rest] = RECORDS[resource ?? ''] ?? []
+  if (page !== undefined) return hrefOf(page, ...rest, resourceId ?? '')
+  const list = PAGES[resource ?? '']
+  return list === undefined ? undefined : hrefOf(list)
+}
+
+type Shows = Pick<Attention, 'kind' | 'resource' | 'resourceId'>
+
+/** A link to the place of a matter that needs attention, if there is one. */
+function Shown(matter: Shows) {
+  if (matter.kind === 'pending')
     return (
       <button type="button" class="link" onClick={() => (isPendingOpen.value = true)}>
         {t('Show')}
       </button>
     )
-  const page = kind === 'cluster' ? 'cluster' : kind === 'job' ? 'node' : PAGES[resource ?? '']
-  return page === undefined ? null : <a href={hrefOf(page)}>{t('Show')}</a>
+  const place = placeOf(matter)
+  return place === undefined ? null : <a href={place}>{t('Show')}</a>
 }
 
 const FirstSteps = () => (

@@ -6,7 +6,7 @@ import { changed, figuresOfServer, hasFigures, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf, route, setQuery } from '../core/route.ts'
-import { short, t } from '../core/text.ts'
+import { brief, short, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Badge, Button, Card, Choice, Empty, PageHead, Tile } from '../parts/basic.tsx'
@@ -171,8 +171,8 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         <ul class="plain">
           {figures.map((one) => (
             <li key={String(one['backendId'])}>
-              {String(one['backendName'])} <Standing figure={one} />{' '}
-              <span class="hint">{String(one['checkStatus'] ?? '')}</span>
+              <bdi>{String(one['backendName'])}</bdi> <Standing figure={one} />{' '}
+              <span class="hint">{reasonOf(one)}</span>
             </li>
           ))}
           {figures.length > 0 ? null : <li class="hint">{hasFigures.value ? t('In no live backend.') : '–'}</li>}
@@ -187,10 +187,22 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
 const isOfLayer4 = (figures: readonly Figure[]): boolean =>
   figures.length > 0 && figures.every((one) => 'activeConnections' in one)
 
+const isDown = ({ status, health }: Figure): boolean => health === 'down' || String(status).startsWith('DOWN')
+
 /** HAProxy has its own words for the state; Layer 4 reports only health. */
-const Standing = ({ figure: { status, health } }: { readonly figure: Figure }) => (
-  <Badge tone={status === 'UP' || health === 'up' ? 'good' : 'idle'}>{status ?? t(String(health))}</Badge>
-)
+const Standing = ({ figure }: { readonly figure: Figure }) => {
+  const { status, health } = figure
+  const tone = isDown(figure) ? 'bad' : status === 'UP' || health === 'up' ? 'good' : 'idle'
+  return <Badge tone={tone}>{status ?? t(String(health))}</Badge>
+}
+
+/** The result of the last check, and since when the server is down: only this is kept over a reload. */
+function reasonOf(figure: Figure): string {
+  const { checkStatus, checkCode, changedAt } = figure
+  const check = [checkStatus, checkCode].filter((one) => one !== undefined && one !== null).join(' ')
+  const since = isDown(figure) && typeof changedAt === 'number' ? t('since {time}', { time: brief(changedAt) }) : ''
+  return [check, since].filter((one) => one !== '').join(' · ')
+}
 
 function tellEnd({ title, state, problem }: Job): void {
   if (state === 'succeeded') say(t('{title}: done', { title }))

@@ -65,7 +65,7 @@ export const ChangesList = ({
               <bdi>{name}</bdi>
             </strong>
             <span class="hint">{t(KINDS[resource] ?? resource)}</span>
-            <Badge tone={TONES[effect] ?? 'idle'}>{effect}</Badge>
+            {effect === '' ? null : <Badge tone={TONES[effect] ?? 'idle'}>{effect}</Badge>}
             <span class="hint by">{by}</span>
             {action?.(change)}
           </div>
