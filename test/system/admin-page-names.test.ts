@@ -2,6 +2,7 @@ import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
+import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** Names as users choose them, on the page. */
 
@@ -58,4 +59,33 @@ t.test('names with markup, of great length, and from right to left', { skip: noB
     test.equal(await page.evaluate(`getComputedStyle(document.querySelector('.change bdi')).unicodeBidi`), 'isolate')
     test.same(faults, [])
   }
+})
+
+t.test('no column of a table is out of sight', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const make = async (path: string, body: object) => (await daemon.data('POST', path, body)).id
+  const name = 'web-1-with-a-rather-long-name.eu-central.example.org'
+  const server = async (called: string, ip: string, port: number) => ({
+    ripId: await make('/ipvsDirector/rips', { name: called, ip, port }),
+  })
+  const port = await freePort()
+  test.teardown(await originAt(port))
+  const reals = [await server(name, '127.100.100.101', await freePort()), await server('web-2', '127.0.0.1', port)]
+  const healthCheck = { type: 'tcp', interval: 1, fall: 1 }
+  const defaultBackendId = await make('/layer7proxy/backends', { name, mode: 'http', reals, healthCheck })
+  const frontend = { name, ip: '127.0.0.1', ports: String(await freePort()), mode: 'http', defaultBackendId }
+  const id = await make('/layer7proxy/frontends', frontend)
+  await daemon.data('PUT', '/services/apply')
+  const { page, faults } = await openedPage(test, daemon.port, { locale: 'de-DE' })
+  await logIn(page)
+  for (const width of [1440, 1100, 1024, 390, 360]) {
+    await page.setViewportSize({ width, height: 800 })
+    for (const place of ['overview', 'services', 'servers', `services/layer7/${id}`]) {
+      await page.evaluate(`location.hash = '#/${place}'`)
+      await page.waitForSelector('main tbody .badge:is(:has-text("gestört"), :has-text("eingeschränkt"))')
+      const beyond = "[...document.querySelectorAll('.table-box')].map((box) => box.scrollWidth - box.clientWidth)"
+      test.same(await page.evaluate(beyond), [0], `${place} at ${width}`)
+    }
+  }
+  test.same(faults, [])
 })
