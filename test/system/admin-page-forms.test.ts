@@ -178,3 +178,30 @@ t.test('pasted spaces around a word are not sent', { skip: noBrowser }, async (t
   test.match(sent, [{ token: 'token', address: 'address', nodeName: 'nodeName' }])
   test.same(faults, [])
 })
+
+t.test('a double click is one press', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const server = (name: string) => daemon.data('POST', '/ipvsDirector/rips', { name, ip: '127.0.0.1', port: 8080 })
+  const { id } = await server('one')
+  await server('two')
+  await daemon.data('PUT', '/services/apply', { confirmWithin: 900 })
+  const { page, faults } = await openedPage(test, daemon.port)
+  const sent: string[] = []
+  page.on('request', (request) => request.method() === 'PUT' && sent.push(new URL(request.url()).pathname))
+  await logIn(page)
+  await page.dblclick('.confirm-bar >> text=Keep')
+  await page.waitForSelector('.toast:has-text("Revision 2 is kept")')
+  await page.evaluate(`location.hash = '#/servers/${id}'`)
+  await page.dblclick('.page-head >> text=Drain')
+  await page.waitForSelector('.page-head >> text=Bring online')
+  await page.dblclick('.page-head >> text=Bring online')
+  await page.waitForSelector('.page-head >> text=Drain')
+  await page.dblclick('main >> text=Maintenance: drain')
+  await page.waitForSelector('progress')
+  test.same(
+    sent.map((path) => path.slice(path.lastIndexOf('/') + 1)),
+    ['confirm', 'drain', 'online', 'drain'],
+  )
+  test.equal(await page.locator('.toast.bad').count(), 0)
+  test.same(faults, [])
+})

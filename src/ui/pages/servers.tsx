@@ -251,7 +251,7 @@ function Maintenance({ server: { id, state } }: { readonly server: ServerRecord 
   if (now === undefined)
     return state === 'online' && mayMaintain() ? (
       <p>
-        <Button icon="pause" onClick={() => void begin()}>
+        <Button icon="pause" needs="PUT /ipvsDirector/rips/{id}/drain" onClick={() => void begin()}>
           {t('Maintenance: drain, wait up to 5 minutes, then halt')}
         </Button>
       </p>

@@ -44,6 +44,7 @@ export function Button({
   type = 'button',
   class: more = '',
   needs = [],
+  onClick,
   ...rest
 }: ButtonProps) {
   if (needs.length > 0 && !may(...[needs].flat())) return null
@@ -51,6 +52,10 @@ export function Button({
     <button
       {...rest}
       type={type}
+      onClick={(event) => {
+        // What needs a right is not done twice because somebody clicks twice.
+        if (needs.length === 0 || event.detail < 2) onClick?.(event)
+      }}
       class={`button ${kind} ${typeof more === 'string' ? more : ''}`}
       disabled={disabled === true || isBusy}
       aria-busy={isBusy}
