@@ -1,5 +1,6 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -203,5 +204,48 @@ t.test('a double click is one press', { skip: noBrowser }, async (test) => {
     ['confirm', 'drain', 'online', 'drain'],
   )
   test.equal(await page.locator('.toast.bad').count(), 0)
+  test.same(faults, [])
+})
+
+t.test('a form shows what has to be filled in', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  const field = (label: string) => page.locator(`.dialog .field:has(> label:has-text("${label}"))`)
+  const created = async () => {
+    await page.click('.dialog-foot .main')
+    await page.waitForSelector('.dialog', { state: 'detached', timeout: 10_000 })
+  }
+  await logIn(page)
+  await page.click('.menu a:has-text("Services")')
+  await page.click('.page-head >> text=Layer 7')
+  await field('Name').locator('input').fill('mail')
+  await field('Mode').locator('select').selectOption('tcp')
+  await field('IP').locator('input').fill('127.0.0.1')
+  await field('Ports').locator('input').fill('2525')
+  test.ok(await field('Default backend').isVisible())
+  await created()
+  test.match(await daemon.data('GET', '/layer7proxy/frontends'), [{ name: 'mail', mode: 'tcp', ports: '2525' }])
+
+  await page.click('.menu a:has-text("Certificates")')
+  await page.click('.page-head >> text=Upload')
+  const { cert, key } = certificateMaker(test).pair({ name: 'shop.example.org' })
+  await field('Name').locator('input').fill('shop')
+  await field('PEM').locator('input').fill(`${cert}${key}`)
+  await created()
+  test.match(await daemon.data('GET', '/certificates/certs'), [{ name: 'shop' }])
+
+  await page.evaluate("location.hash = '#/account'")
+  await page.click('.card-actions button:has-text("User")')
+  await field('Email').locator('input').fill('ann@localhost')
+  await field('Password').locator('input').fill('a long password')
+  await field('Firstname').locator('input').fill('Ann')
+  await field('Lastname').locator('input').fill('Other')
+  test.notOk(await page.isChecked('.dialog [role=switch]'), 'whether she is kept out is a switch')
+  await created()
+  const people: readonly { readonly email: string }[] = await daemon.data('GET', '/localUsers/users')
+  test.match(
+    people.find(({ email }) => email === 'ann@localhost'),
+    { disabled: false },
+  )
   test.same(faults, [])
 })

@@ -199,12 +199,14 @@ const OF_TYPE: Readonly<Record<string, (schema: Schema, name: string) => Kind>> 
 }
 
 /**
- * Returns the control for alternatives: a number for a port that may be empty, a text for `15m` or 900, a choice for
- * objects of several shapes.
+ * Returns the control for alternatives: a switch for a boolean that may also be spelled out, a number for a port that
+ * may be empty, a text for `15m` or 900, a choice for objects of several shapes.
  */
 function ofForms(forms: readonly Schema[]): Kind {
   if (forms.every(({ properties }) => properties !== undefined)) return { kind: 'forms', forms }
   const types = new Set(forms.map(typeOf))
+  if (types.has('boolean') && forms.every((form) => typeOf(form) === 'boolean' || form.enum?.includes('true')))
+    return { kind: 'switch' }
   if (types.has('integer') && forms.some((form) => form.enum !== undefined)) return { kind: 'number' }
   if ([...types].toSorted().join() === 'integer,string') return { kind: 'text' }
   if (forms.every((form) => form.const !== undefined))

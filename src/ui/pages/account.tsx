@@ -302,7 +302,14 @@ function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
             kind="quiet"
             icon="plus"
             needs="POST /localUsers/users"
-            onClick={() => onEdit({ title: t('New user'), create: 'localUsers.create' })}
+            onClick={() =>
+              onEdit({
+                title: t('New user'),
+                create: 'localUsers.create',
+                begin: { disabled: false },
+                first: ['email', 'password', 'firstname', 'lastname'],
+              })
+            }
           >
             {t('User')}
           </Button>

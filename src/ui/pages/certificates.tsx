@@ -77,7 +77,11 @@ export function CertificatesPage() {
       ),
     },
   ]
-  const upload = (): Editing => ({ title: t('Upload a certificate'), create: 'certificates.create', first: ['name'] })
+  const upload = (): Editing => ({
+    title: t('Upload a certificate'),
+    create: 'certificates.create',
+    first: ['name', 'pem'],
+  })
   return (
     <>
       <PageHead title={t('Certificates')} hint={t('Certificates of the frontends, and when they expire.')}>

@@ -39,6 +39,9 @@ export function ServicesPage() {
         <>
           <PageHead title={t('Services')} hint={t('Frontends of both layers, and the servers behind them.')}>
             <Filter />
+            <Button icon="plus" needs="POST /layer7proxy/frontends" onClick={() => (editing.value = NEW_L7())}>
+              {t('Layer 7')}
+            </Button>
             <Button icon="plus" needs="POST /ipvsDirector/frontends" onClick={() => (editing.value = NEW_L4())}>
               {t('Layer 4')}
             </Button>
@@ -70,6 +73,13 @@ export function ServicesPage() {
     </>
   )
 }
+
+const NEW_L7 = (): Editing => ({
+  title: t('New Layer 7 frontend'),
+  create: 'l7Frontends.create',
+  begin: { mode: 'http' },
+  first: ['name', 'mode', 'ip', 'ports', 'defaultBackendId'],
+})
 
 const NEW_L4 = (): Editing => ({
   title: t('New Layer 4 frontend'),

@@ -115,6 +115,7 @@ export const german: Readonly<Record<string, string>> = {
   'New ACME account': 'Neues ACME-Konto',
   'New Layer 4 backend': 'Neues Backend der Schicht 4',
   'New Layer 4 frontend': 'Neues Frontend der Schicht 4',
+  'New Layer 7 frontend': 'Neues Frontend der Schicht 7',
   'New Layer 7 backend': 'Neues Backend der Schicht 7',
   'New password': 'Neues Passwort',
   'New role': 'Neue Rolle',
