@@ -15,6 +15,14 @@ t.test('published with two fields, confirmed, edited, drained and reverted', { s
   await logIn(page)
   await page.click('.empty button')
   await page.fill('.dialog input >> nth=0', 'shop <b>"1"</b>')
+  await page.fill('.dialog input >> nth=1', '127.0.0.1:99999')
+  await page.fill('.dialog textarea', 'host!!')
+  await page.click('text=Preview')
+  const problem = await page.locator('.dialog .problem').innerText()
+  test.match(
+    problem,
+    /^The body has 2 problems:\s+Servers, one per line: “host!!”: must be an IPv4[^\n]+\s+Address for /,
+  )
   await page.fill('.dialog input >> nth=1', `127.0.0.1:${port}`)
   await page.fill('.dialog textarea', `127.0.0.1:${origin}`)
   await page.click('text=Preview')

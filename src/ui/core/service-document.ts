@@ -20,6 +20,17 @@ export interface KnownServer {
   readonly port: number | null
 }
 
+/** Tells where a field of the document was typed, and in the list of servers what. */
+export function typedAs(
+  field: string,
+  { realServers = {} }: { readonly realServers?: Readonly<Record<string, { readonly ip?: string }>> },
+): { readonly input: string; readonly what?: string | undefined } | undefined {
+  const [, section, name = '', last] = /^document\.(\w+)\.(.+)\.(\w+)$/.exec(field) ?? []
+  if (section === 'realServers') return { input: 'Servers, one per line', what: realServers[name]?.ip }
+  if (last === 'ip' || last === 'ports') return { input: 'Address for clients' }
+  return last === 'path' ? { input: 'Path of the health check (empty: only connect)' } : undefined
+}
+
 /**
  * Returns the service as a document, in which records are referred to by name. An existing server is reused as it is.
  */

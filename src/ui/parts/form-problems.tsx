@@ -1,6 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { FieldError } from '../core/api.ts'
 
+const LISTED = 8
+/** Begins a message of the API that goes on with the errors. */
+const COUNTED = /^The \w+ has \d+ problems:/
+
 /** Problems that concern no field of the form. */
 export function FormProblems({
   error,
@@ -12,12 +16,13 @@ export function FormProblems({
   readonly children?: ComponentChildren
 }) {
   if (error === undefined) return null
+  const before = errors.length > 1 && errors.length <= LISTED ? COUNTED.exec(error)?.[0] : undefined
   return (
     <div class="problem block" role="alert">
-      <p>{error}</p>
+      <p>{before ?? error}</p>
       {errors.length < 2 ? null : (
         <ul>
-          {errors.slice(0, 8).map(({ field, message }) => (
+          {errors.slice(0, LISTED).map(({ field, message }) => (
             <li key={`${field} ${message}`}>{`${field}: ${message}`}</li>
           ))}
         </ul>

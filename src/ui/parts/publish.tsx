@@ -1,9 +1,9 @@
 import { signal, useSignal } from '@preact/signals'
-import { ask, readAll } from '../core/api.ts'
+import { ask, readAll, Refused } from '../core/api.ts'
 import { changed, type Warning } from '../core/live.ts'
 import { isSame } from '../core/merge.ts'
 import { useRecords } from '../core/records.ts'
-import { documentOf, type KnownServer, type Wanted } from '../core/service-document.ts'
+import { documentOf, type KnownServer, typedAs, type Wanted } from '../core/service-document.ts'
 import { t } from '../core/text.ts'
 import { Button } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
@@ -27,6 +27,20 @@ const CONFIRM_S = 60
 
 const NOTHING: Wanted = { name: '', address: '', servers: '', certificate: '', checkPath: '', sticks: false }
 
+/** The user has typed neither the document nor the names of its servers. */
+function asTyped({ status, code, message, errors }: Refused, document: ReturnType<typeof documentOf>): Refused {
+  const placeOf = (field: string): string => {
+    const typed = typedAs(field, document)
+    if (typed === undefined) return field
+    return typed.what === undefined ? t(typed.input) : `${t(typed.input)}: “${typed.what}”`
+  }
+  return new Refused(status, {
+    code,
+    message: errors.reduce((text, { field }) => text.replace(field, () => placeOf(field)), message),
+    errors: errors.map((one) => ({ ...one, field: placeOf(one.field) })),
+  })
+}
+
 /**
  * Publishes a service from an address and its servers: planned, shown, and live with one more click. A plan that is not
  * applied leaves nothing behind.
@@ -44,7 +58,9 @@ export function PublishDialog() {
     looking.run(async () => {
       const known = await readAll<KnownServer>('/ipvsDirector/rips')
       const document = documentOf(wanted.value, known)
-      const { data } = await ask<Plan>('POST', '/config/plan', { body: { document } })
+      const { data } = await ask<Plan>('POST', '/config/plan', { body: { document } }).catch((error: unknown) => {
+        throw error instanceof Refused ? asTyped(error, document) : error
+      })
       const taken = data.changes.find(({ op }) => op !== 'create')
       if (taken !== undefined || data.changes.length < 2)
         throw new Error(t('The name {name} is already in use: choose another one.', { name: wanted.value.name }))

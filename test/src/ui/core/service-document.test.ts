@@ -1,5 +1,5 @@
 import t from 'tap'
-import { documentOf, placeIn } from '../../../../src/ui/core/service-document.ts'
+import { documentOf, placeIn, typedAs } from '../../../../src/ui/core/service-document.ts'
 
 const WANTED = { name: 'shop', address: '192.0.2.10', servers: '', certificate: '', checkPath: '', sticks: false }
 
@@ -29,4 +29,12 @@ t.test('with a certificate it is port 443; a check and a cookie are only sent wh
     l7Backends: { shop: { healthCheck: { type: 'http', path: '/up' }, persistence: { type: 'cookie' } } },
     l7Frontends: { shop: { ports: '443', certificates: ['cert'] } },
   })
+})
+
+t.test('a refused field of the document is named as the input into which it was typed', async (test) => {
+  const made = documentOf({ ...WANTED, name: 'shop.a', servers: 'host!!:81', address: '10.0.0.1:x' }, [])
+  test.same(typedAs('document.realServers.shop.a-1.ip', made), { input: 'Servers, one per line', what: 'host!!' })
+  test.same(typedAs('document.l7Frontends.shop.a.ports', made), { input: 'Address for clients' })
+  test.match(typedAs('document.l7Backends.shop.a.healthCheck.path', made), { input: /^Path of the health check/ })
+  test.equal(typedAs('document.l7Backends', made), undefined)
 })
