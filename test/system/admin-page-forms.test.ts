@@ -232,7 +232,14 @@ t.test('a form shows what has to be filled in', { skip: noBrowser }, async (test
   await field('Name').locator('input').fill('shop')
   await field('PEM').locator('input').fill(`${cert}${key}`)
   await created()
-  test.match(await daemon.data('GET', '/certificates/certs'), [{ name: 'shop' }])
+  const [certificate] = await daemon.data('GET', '/certificates/certs')
+  test.match(certificate, { name: 'shop' })
+  await page.route('**/certificates/certs?*', (route) =>
+    route.fulfill({ json: { status: 'ok', data: [{ ...certificate, validTo: '2026-01-02T03:04:05.000Z' }] } }),
+  )
+  await page.reload()
+  const end = page.locator('tr:has-text("shop") .badge.bad')
+  test.equal(await end.innerText(), 'expired')
 
   await page.evaluate("location.hash = '#/account'")
   await page.click('.card-actions button:has-text("User")')

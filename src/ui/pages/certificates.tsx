@@ -42,12 +42,15 @@ export function CertificatesPage() {
       id: 'end',
       title: t('Ends'),
       by: ({ validTo }) => Date.parse(validTo),
-      cell: ({ validTo }) => (
-        <>
-          <Badge tone={toneOf(daysLeft(validTo))}>{t('{count:day|days}', { count: daysLeft(validTo) })}</Badge>{' '}
-          {day(validTo)}
-        </>
-      ),
+      cell: ({ validTo }) => {
+        const count = daysLeft(validTo)
+        return (
+          <>
+            <Badge tone={toneOf(count)}>{count < 0 ? t('expired') : t('{count:day|days}', { count })}</Badge>{' '}
+            {day(validTo)}
+          </>
+        )
+      },
     },
     {
       id: 'subject',

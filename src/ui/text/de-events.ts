@@ -5,7 +5,6 @@ export const germanOfEvents: Readonly<Record<string, string>> = {
   'audit log tampered with': 'Änderungsprotokoll verfälscht',
   'clock apart': 'Uhr weicht ab',
   'clock right': 'Uhr stimmt wieder',
-  expired: 'abgelaufen',
   expires: 'läuft ab',
   followed: 'nachgeholt',
   'given away': 'abgegeben',

@@ -6,6 +6,7 @@ export const germanOfTimes: Readonly<Record<string, string>> = {
   yesterday: 'gestern',
   now: 'jetzt',
   week: 'Woche',
+  expired: 'abgelaufen',
   '{count:day|days}': '{count:Tag|Tage}',
   '{seconds} s left': 'noch {seconds} s',
   '{count} days ago': 'vor {count} Tagen',
