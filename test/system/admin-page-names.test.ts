@@ -86,6 +86,15 @@ t.test('no column of a table is out of sight', { skip: noBrowser }, async (test)
       const beyond = "[...document.querySelectorAll('.table-box')].map((box) => box.scrollWidth - box.clientWidth)"
       test.same(await page.evaluate(beyond), [0], `${place} at ${width}`)
     }
+    const header = Number(await page.evaluate("document.querySelector('.top').clientHeight"))
+    test.ok(width < 390 || header < 60, `${header} px: the header has one line at ${width}`)
   }
+  test.ok(await page.isVisible('.page-head button:has-text("Pausieren")'), 'a service does not halt as a server does')
+  const link = (id: string, state: string) => ({ id, name: id, state, addresses: [] })
+  const data = [link('eth0', 'up'), link('eth1', 'down')]
+  await page.route('**/interfaces', (route) => route.fulfill({ json: { status: 'ok', data } }))
+  await page.evaluate("location.hash = '#/node'")
+  await page.waitForSelector('li:has-text("eth0") .badge')
+  test.same(await page.locator('li:has-text("eth") .badge').allInnerTexts(), ['verbunden', 'nicht verbunden'])
   test.same(faults, [])
 })

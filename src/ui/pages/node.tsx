@@ -121,6 +121,9 @@ interface Interface {
   readonly addresses: readonly { readonly ip: string; readonly prefix: number }[]
 }
 
+/** A link that nobody uses is not out of order, as a server is. */
+const LINKS: Readonly<Record<string, string>> = { up: 'link up', down: 'link down' }
+
 function Interfaces({ open }: Opening) {
   const { data, problem } = useRead<readonly Interface[]>(`/${self()}/interfaces`)
   return (
@@ -143,7 +146,7 @@ function Interfaces({ open }: Opening) {
       <Rows of={data} problem={problem}>
         {({ name, state, addresses }) => (
           <>
-            <strong>{name}</strong> <Badge tone={state === 'up' ? 'good' : 'idle'}>{t(state)}</Badge>{' '}
+            <strong>{name}</strong> <Badge tone={state === 'up' ? 'good' : 'idle'}>{t(LINKS[state] ?? state)}</Badge>{' '}
             <span class="code">{addresses.map(({ ip, prefix }) => `${ip}/${prefix}`).join(' ')}</span>
           </>
         )}

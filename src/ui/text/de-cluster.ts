@@ -1,5 +1,7 @@
 /** Texts about clusters. */
 export const germanOfClusters: Readonly<Record<string, string>> = {
+  'link down': 'nicht verbunden',
+  'link up': 'verbunden',
   'This node no longer follows the cluster.': 'Dieser Knoten folgt dem Cluster nicht mehr.',
   'This node was removed from the cluster, {when}.': 'Dieser Knoten wurde aus dem Cluster entfernt, {when}.',
   'Its HAProxy keeps serving the last configuration. Changes made on other nodes do not arrive here.':
