@@ -90,7 +90,7 @@ t.test('no column of a table is out of sight', { skip: noBrowser }, async (test)
     test.ok(width < 390 || header < 60, `${header} px: the header has one line at ${width}`)
   }
   test.ok(await page.isVisible('.page-head button:has-text("Pausieren")'), 'a service does not halt as a server does')
-  const link = (id: string, state: string) => ({ id, name: id, state, addresses: [] })
+  const link = (called: string, state: string) => ({ id: called, name: called, state, addresses: [] })
   const data = [link('eth0', 'up'), link('eth1', 'down')]
   await page.route('**/interfaces', (route) => route.fulfill({ json: { status: 'ok', data } }))
   await page.evaluate("location.hash = '#/node'")
