@@ -127,7 +127,7 @@ t.test('a node page with the allowed operations only', { skip: noBrowser }, asyn
 })
 
 t.test('roles for one task start at the page of that task', { skip: noBrowser }, async (test) => {
-  const daemon = await daemonFixture(test)
+  const daemon = await daemonFixture(test, ['--demo'])
   const roles: readonly { readonly id: string; readonly name: string }[] = await daemon.data('GET', '/rbac/roles')
   const menus = {
     Backup: ['Node', 'Operations'],
@@ -145,6 +145,8 @@ t.test('roles for one task start at the page of that task', { skip: noBrowser },
     await page.waitForSelector(`main h1:has-text("${menu[0]}")`)
     await page.waitForSelector('.loading', { state: 'detached' })
     test.same(await page.locator('.menu li').allInnerTexts(), menu, name)
+    if (name === 'Monitoring') await page.waitForSelector('main h2:has-text("demo-frontend")', { timeout: 10_000 })
+    test.same(await page.locator('main .problem').allInnerTexts(), [], `${name} sees no refusal`)
     if (name === 'Backup') {
       test.same(await page.locator('main .card-actions button').allInnerTexts(), ['Upload a file', 'Back up'])
       const download = page.waitForEvent('download')

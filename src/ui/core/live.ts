@@ -140,6 +140,14 @@ export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly
 /** Returns the figures of a server, one for each backend that contains it. */
 export const figuresOfServer = (id: string): readonly Figure[] =>
   [...(ofServers.get(id) ?? [])].map((key) => (figures.get(key) ?? {}) as Figure)
+/** Returns the frontends that have figures, for users who may not read their records; reads `tick`. */
+export const frontendsWithFigures = () =>
+  tick.value === 0
+    ? []
+    : [...figures].flatMap(([key, { id, name }]) => {
+        const layer = LAYERS.find((one) => key.startsWith(`${one} frontends `))
+        return layer === undefined ? [] : [{ layer, id: String(id), name: String(name) }]
+      })
 
 /**
  * Notes that figures arrive, or are requested. After a gap, lines begin anew, because they have no place for missing

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
-import { self } from '../core/live.ts'
+import { frontendsWithFigures, self } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { isSeen } from '../core/seen.ts'
 import { inPlace } from '../core/shared-streams.ts'
@@ -14,7 +14,9 @@ import { type Column, Table } from '../parts/table.tsx'
 
 /** The traffic of a service: charts, and single requests. */
 export function TrafficPage() {
-  const { services, known, problem } = useServices()
+  const { services: recorded, known, problem } = useServices()
+  // A role for monitoring reads figures and their history, but no records.
+  const services = recorded.length === 0 && problem !== undefined ? frontendsWithFigures() : recorded
   const chosen = useSignal('')
   const one = services.find(({ id }) => id === chosen.value) ?? services[0]
   return (
