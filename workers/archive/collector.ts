@@ -164,6 +164,7 @@ export class Collector {
     process.rows.update(stats.bytes, rows, (kind, name, backend) => this.#writer.ensure(kind, name, backend))
     process.counters.beginPoll(this.#writer.registry.slots)
     if (process.sessions.length !== rows.count) process.sessions = new Float64Array(rows.count)
+    const { sessions } = process
     for (let row = 0; row < rows.count; row++) {
       const object = process.rows.objects[row]
       if (object === undefined) continue
@@ -172,7 +173,7 @@ export class Collector {
       this.#seconds.room(this.#writer.registry.slots)
       if (object.slot < 0) continue
       if (stats.isSporadic !== true) {
-        process.sessions[row] = rows.values[row * STORED_COUNT] ?? 0
+        sessions[row] = rows.values[row * STORED_COUNT] ?? 0
         this.#seconds.gauges(object.slot, rows.values, row * STORED_COUNT, role === 'current')
       }
       this.#addRow(process.counters, object.slot, row * STORED_COUNT, role, inherited)
