@@ -4,6 +4,7 @@ import type { Cursor } from '../../storage/logs/search.ts'
 import { shownFields } from '../../storage/logs/shown-fields.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { isId } from '../base/ids.ts'
+import { canonicalIp } from '../base/ip-network.ts'
 import { nameKey } from '../base/name-key.ts'
 import type { LogLine, LogQuery } from '../context/access-logs.ts'
 import { type ConfigView, SECTIONS } from '../model/sections.ts'
@@ -17,19 +18,31 @@ export function filterOf(query: LogQuery, running: ConfigView): Filter {
   const errors: FieldError[] = []
   if (start !== undefined && end !== undefined && end < start)
     errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
+  const statuses = status === undefined ? undefined : statusesOf(status)
+  if (statuses !== undefined && statuses.to < statuses.from)
+    errors.push({ field: 'status', code: 'OUT_OF_RANGE', message: 'must not end before it begins' })
   const named = { running, errors }
   const filter = {
     from_ms: start === undefined ? undefined : start * 1000,
     to_ms: end === undefined ? undefined : end * 1000,
     frontend: frontendId === undefined ? undefined : idFor('frontendId', frontendId, 'l7Frontends', named),
     server: server === undefined || server === FALLBACK ? server : idFor('server', server, 'realServers', named),
-    source,
+    source: source === undefined ? undefined : writtenIp(source),
     path,
-    statuses: status === undefined ? undefined : statusesOf(status),
+    statuses,
     slowerThan_ms: slowerThan,
   }
   if (errors.length > 0) throw refusal(errors)
   return filter
+}
+
+/** Returns an address as HAProxy writes it: in its shortest form, with the end of a mapped one in decimal numbers. */
+function writtenIp(source: string): string {
+  const shortest = canonicalIp(source)
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(shortest) ?? []
+  if (high === undefined || low === undefined) return shortest
+  const numbers = [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff])
+  return `::ffff:${numbers.join('.')}`
 }
 
 /** Returns an id as it is, because its record may be gone while lines remain, and for a current name its id. */

@@ -18,6 +18,16 @@ const running = viewOf({
 t.test('a query in the terms of the store', async (test) => {
   const filter = (query: LogQuery) => filterOf(query, running)
   test.match(filter({ start: 1, end: 2, source: '::1' }), { from_ms: 1_000, to_ms: 2_000, source: '::1' })
+  // HAProxy writes addresses in their shortest form.
+  for (const [said, source] of [
+    ['0:0:0:0:0:0:0:1', '::1'],
+    ['2001:DB8:0::A', '2001:db8::a'],
+    ['::FFFF:192.0.2.1', '::ffff:192.0.2.1'],
+    ['::ffff:c000:201', '::ffff:192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1'],
+  ] as const) {
+    test.equal(filter({ source: said }).source, source, said)
+  }
   test.strictSame(filter({ status: '5xx' }).statuses, { from: 500, to: 599 })
   test.strictSame(filter({ status: '404' }).statuses, { from: 404, to: 404 })
   test.strictSame(filter({ status: '500-503' }).statuses, { from: 500, to: 503 })
@@ -42,11 +52,12 @@ t.test('records are searched by id or by name, and lines of a deleted one by its
 })
 
 t.test('a query that no line can match is refused, with all reasons at once', async (test) => {
-  const wrong = { start: 5, end: 1, frontendId: 'nope', server: 'TWICE' }
+  const wrong = { start: 5, end: 1, status: '503-500', frontendId: 'nope', server: 'TWICE' }
   const { code, details } = await refusalOf(() => filterOf(wrong, running))
   test.equal(code, 'INVALID_QUERY')
   test.match(details.errors, [
     { field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' },
+    { field: 'status', code: 'OUT_OF_RANGE', message: 'must not end before it begins' },
     { field: 'frontendId', code: 'UNKNOWN_NAME', message: /there is no nope/ },
     { field: 'server', code: 'AMBIGUOUS_NAME' },
   ])
