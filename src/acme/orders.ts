@@ -348,7 +348,8 @@ export class AcmeOrders {
     const reason = why.slice(0, REASON_LENGTH_MAX)
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()
-    const wait_s = waitAfter_s(failures, retryAfter_s)
+    const fromEnd_s = (Date.parse(certificate.facts.validTo) - failedAt_ms) / 1_000
+    const wait_s = waitAfter_s(failures, retryAfter_s, fromEnd_s)
     const isOver = asked.isOver || failures % TRIES_OF_AN_ORDER === 0
     if (isOver) this.#leftRecords.hurry(order.id)
     const kept = isOver ? { ...withoutTry(progress), ...leftoversOf(order, progress) } : progress

@@ -102,14 +102,18 @@ export function nextTry_ms(progress: AcmeProgress, certificate: Certificate, now
 /** A large CA allows five failures per host and hour. */
 const FIRST_WAIT_S = 300
 const WAIT_S_MAX = 86_400
+/** The end of a certificate, however near, is no reason to ask more often. */
+const NEAR_END_S = 900
 /** CAs say "in a week" after too many orders; longer waits are taken for a mistake. */
 const RETRY_AFTER_S_MAX = 8 * 86_400
 
 /**
- * Returns the wait before the next attempt, by the number of consecutive failures and the wait that the CA requested.
+ * Returns the wait before the next attempt, by the number of consecutive failures, the wait that the CA requested, and
+ * the time to the end of the certificate, or since it. A CA that comes back before that end must be asked before it.
  */
-export function waitAfter_s(failures: number, retryAfter_s = 0): number {
-  const own = Math.min(WAIT_S_MAX, FIRST_WAIT_S * 2 ** Math.min(failures - 1, 20))
+export function waitAfter_s(failures: number, retryAfter_s = 0, fromEnd_s = Number.POSITIVE_INFINITY): number {
+  const most = Math.min(WAIT_S_MAX, Math.max(NEAR_END_S, Math.floor(Math.abs(fromEnd_s) / 2)))
+  const own = Math.min(most, FIRST_WAIT_S * 2 ** Math.min(failures - 1, 20))
   return Math.max(own, Math.min(retryAfter_s, RETRY_AFTER_S_MAX))
 }
 

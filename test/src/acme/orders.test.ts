@@ -125,6 +125,27 @@ t.test('it is renewed at two thirds of its lifetime, once', async (test) => {
   test.equal(progress()?.issuedAt_ms, clock.now_ms())
 })
 
+t.test('a certificate of one day is renewed before its end, although its CA was down for six hours', async (test) => {
+  const { orders, says, asked, clock, pair, issued, stored } = fixture(test, [])
+  const [first, next] = [pair({ name: 'www.site.test', days: 1 }), pair({ name: 'www.site.test', days: 2 })]
+  says.push(ORDERED, { is: 'keyed', privateKey: first.key }, issued(first))
+  await orders.look()
+  const end_ms = Date.parse(stored.certificate.facts.validTo)
+  clock.advance(16 * 3_600_000)
+  const upFrom_ms = clock.now_ms() + 6 * 3_600_000
+  for (; clock.now_ms() < upFrom_ms; clock.advance(60_000)) {
+    says.splice(0, 1, failed())
+    await orders.look()
+  }
+  test.ok(asked.length < 20, 'the CA is not asked all the time')
+  says.splice(0, 1, ORDERED, { is: 'keyed', privateKey: next.key }, issued(next))
+  while (clock.now_ms() < end_ms && says.length > 0) {
+    clock.advance(60_000)
+    await orders.look()
+  }
+  test.ok(Date.parse(stored.certificate.facts.validTo) > end_ms)
+})
+
 t.test('a renewal may be requested while a step is being stored', async (test) => {
   let faster = (): unknown => undefined
   const parts = fixture(test, [], {

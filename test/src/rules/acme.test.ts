@@ -83,6 +83,13 @@ t.test("waits double up to a day, and are no shorter than the CA's", async (test
   test.equal(waitAfter_s(10_000), 86_400)
   test.equal(waitAfter_s(1, 3_600), 3_600)
   test.equal(waitAfter_s(5, 10), 4_800)
+  const [day_s, hour_s] = [86_400, 3_600]
+  test.equal(waitAfter_s(10, 0, 30 * day_s), day_s)
+  test.equal(waitAfter_s(10, 0, 8 * hour_s), 4 * hour_s, 'half of the time to the end of the certificate')
+  test.equal(waitAfter_s(10, 0, -2 * hour_s), hour_s, 'or since it')
+  test.equal(waitAfter_s(10, 0, 60), 900)
+  test.equal(waitAfter_s(1, 0, 60), 300)
+  test.equal(waitAfter_s(10, day_s, 8 * hour_s), day_s, 'if the CA allows it')
   test.equal(waitAfter_s(1, 1e9), 8 * 86_400, 'a mistake of the CA does not last for ever')
 })
 
