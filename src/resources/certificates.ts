@@ -32,7 +32,7 @@ const Usage = titled('CertificateUsage', {
   service: text('Name of the service that uses the certificate.'),
   serviceFullName: text('Display name of the service.'),
   serviceId: Type.Union([Id, Type.Null()], {
-    description: 'Id of the frontend that uses the certificate; null for the user interface.',
+    description: 'Id of the frontend that uses the certificate; null for other users.',
   }),
   serviceLabel: text('Name of the frontend or other user of the certificate.'),
   serviceNodeId: text('Node on which the certificate is used.'),
@@ -86,6 +86,11 @@ function usages(ctx: Reading): (id: string) => Static<typeof Usage>[] {
   for (const { certificateId } of ctx.section('syslogServers').list()) {
     const frontends = { service: 'layer7proxy', serviceFullName: fullName('layer7proxy'), serviceId: null }
     if (certificateId !== '') add(certificateId, { ...frontends, serviceLabel: 'syslog', serviceNodeId: ctx.nodeId })
+  }
+  for (const { name, certificateId = '' } of ctx.section('alertTargets').list()) {
+    const daemon = { service: 'webui', serviceFullName: fullName('webui'), serviceId: null }
+    if (certificateId !== '')
+      add(certificateId, { ...daemon, serviceLabel: `alert target ${name}`, serviceNodeId: ctx.nodeId })
   }
   return (id) => found.get(id) ?? []
 }

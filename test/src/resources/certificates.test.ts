@@ -85,6 +85,17 @@ t.test('the list shows purpose and users of each, with dates with offset, and no
   })
 })
 
+t.test('a certificate that an alert target presents is in use', async (test) => {
+  const { call, created, node } = await fixture()
+  const id = await created(pem(one))
+  await call('POST', '/alerts/targets', {
+    body: { name: 'collector', type: 'syslog', host: 'syslog.example.org', certificateId: id },
+  })
+  const { json } = await call('GET', PATH)
+  const service = { service: 'webui', serviceFullName: 'User interface and API', serviceId: null }
+  test.same(json.data[0].usage, [{ ...service, serviceLabel: 'alert target collector', serviceNodeId: node }])
+})
+
 t.test('reading one also returns its private key', async (test) => {
   const { created, read } = await fixture()
   const id = await created(pem(one))
