@@ -8,6 +8,7 @@ import type { ConfigView, RecordChange } from '../model/sections.ts'
 import type { Warning } from '../model/warning.ts'
 import { about } from './about.ts'
 import { layer4ServersLeft, layer7ServersLeft, weights } from './balancing.ts'
+import { clientAuthorities } from './client-authorities.ts'
 import { connectionsEnd } from './floating.ts'
 import { believesAnybody, plainCookies, rests, withoutEffect } from './frontends.ts'
 import { rulesWithoutEffect } from './rules.ts'
@@ -58,13 +59,14 @@ function unrenewed(order: AcmeOrder, view: ConfigView): readonly Warning[] {
 }
 
 /** Yields the warnings about one record after the other. */
-function* judged(view: ConfigView): Generator<readonly Warning[]> {
+function* judged(view: ConfigView, now_ms: number): Generator<readonly Warning[]> {
   for (const frontend of view.list('l7Frontends')) {
     yield [
       ...layer7ServersLeft(frontend, view),
       ...withoutEffect(frontend),
       ...rulesWithoutEffect(frontend),
       ...unreachedCertificates(frontend, view),
+      ...clientAuthorities(frontend, now_ms),
       ...believesAnybody(frontend),
       ...plainCookies(frontend, view),
       ...rests('l7Frontends', frontend, view),
@@ -82,7 +84,7 @@ function* judged(view: ConfigView): Generator<readonly Warning[]> {
 
 async function all(view: ConfigView, now_ms: number): Promise<readonly Warning[]> {
   const found: Warning[] = []
-  await inTurns(judged(view), (warnings) => found.push(...warnings))
+  await inTurns(judged(view, now_ms), (warnings) => found.push(...warnings))
   return [...found, ...expiring(view, now_ms)]
 }
 
