@@ -14,11 +14,15 @@ const SIMULATE = ['apt-get', '-qq', '--simulate', '-o', 'Debug::NoLocking=1', 'd
 const PRINT = ['apt-get', '-qq', '--yes', '--print-uris', '-o', 'Debug::NoLocking=1', 'dist-upgrade'] as const
 const LOCKS = ['/var/lib/dpkg/lock-frontend', '/var/lib/dpkg/lock', '/var/lib/apt/lists/lock'] as const
 const SPACE = ['/', '/boot', '/var/cache/apt/archives'] as const
-const SOURCES = '/etc/apt/sources.list'
+const APT = '/etc/apt'
+/** Files and folders by which apt chooses versions, beside its sources. */
+const CHOICES = ['preferences', 'preferences.d', 'apt.conf', 'apt.conf.d'] as const
 
-/** Returns a text that changes when the packages may have changed. */
-export function packagesStamp(): string {
-  const files = [...sourceFiles(), '/var/lib/apt/lists', '/var/lib/dpkg/status', '/etc/apt/preferences.d']
+/** Returns a text that changes when the packages, or what apt would choose of them, may have changed. */
+export function packagesStamp(apt = APT): string {
+  // A file that is edited in place leaves the time of its folder as it was.
+  const choices = CHOICES.flatMap((name) => [`${apt}/${name}`, ...filesIn(`${apt}/${name}`)])
+  const files = [...sourceFiles(apt), '/var/lib/apt/lists', '/var/lib/dpkg/status', ...choices]
   const ages = files.map((file) => `${file} ${existsSync(file) ? statSync(file).mtimeMs : ''}`)
   return createHash('sha256').update(ages.join('\n')).digest('hex')
 }
@@ -61,10 +65,19 @@ function isLocked(file: string, locks: string): boolean {
   return new RegExp(`^.* WRITE \\d+ \\w+:\\w+:${statSync(file).ino} `, 'm').test(locks)
 }
 
-function sourceFiles(): readonly string[] {
-  const folder = `${SOURCES}.d`
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^[\w.+-]+\.(list|sources)$/.test(name)) : []
-  return [SOURCES, ...names.toSorted().map((name) => `${folder}/${name}`)].filter((file) => existsSync(file))
+function sourceFiles(apt = APT): readonly string[] {
+  const sources = `${apt}/sources.list`
+  const more = filesIn(`${sources}.d`).filter((file) => /\/[\w.+-]+\.(list|sources)$/.test(file))
+  return [sources, ...more].filter((file) => existsSync(file))
+}
+
+function filesIn(folder: string): readonly string[] {
+  const isFolder = existsSync(folder) && statSync(folder).isDirectory()
+  return isFolder
+    ? readdirSync(folder)
+        .toSorted()
+        .map((name) => `${folder}/${name}`)
+    : []
 }
 
 export interface RestartPlaces {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { runProgram } from '../../../workers/host/linux-host.ts'
@@ -24,6 +24,22 @@ t.test('this machine is read and nothing of it changes', async (test) => {
   const ground = await readUpdateGround(runProgram)
   test.ok(ground.free.some(({ path, bytes }) => path === '/' && bytes > 0))
   test.equal(packagesStamp(), before)
+})
+
+t.test('the pending updates are read again after any change to how apt chooses versions', async (test) => {
+  const apt = temporaryFolder(test, 'apt')
+  for (const folder of ['preferences.d', 'apt.conf.d']) mkdirSync(join(apt, folder))
+  const seen = new Set([packagesStamp(apt)])
+  const files = ['preferences', 'preferences.d/hold', 'apt.conf', 'apt.conf.d/50release', 'sources.list']
+  for (const [at, file] of files.entries()) {
+    writeFileSync(join(apt, file), 'one')
+    seen.add(packagesStamp(apt))
+    // Edited in place, which changes no folder.
+    writeFileSync(join(apt, file), 'two')
+    utimesSync(join(apt, file), at, at)
+    seen.add(packagesStamp(apt))
+  }
+  test.equal(seen.size, 1 + 2 * files.length)
 })
 
 t.test('a restart is required by the flag, a newer kernel, or a library that was replaced', async (test) => {
