@@ -42,12 +42,12 @@ async function shows(asker: Asker, name: string, value: string): Promise<boolean
 }
 
 /**
- * Returns the name servers of the name's zone: those of the longest suffix that has any. `zones` caches suffixes, since
- * most names of an order share them.
+ * Returns the name servers of the name's zone: those of the longest suffix that has any. That may be the name itself,
+ * because many delegate nothing but the challenges. `zones` caches suffixes, since most names of an order share them.
  */
 async function serversOf(name: string, asker: Asker, zones: Zones): Promise<readonly string[]> {
   const labels = name.split('.')
-  for (let at = 1; at < labels.length; at += 1) {
+  for (const at of labels.keys()) {
     const zone = labels.slice(at).join('.')
     const asked = zones.get(zone) ?? serversFor(zone, asker)
     zones.set(zone, asked)

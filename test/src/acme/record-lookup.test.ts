@@ -36,3 +36,9 @@ t.test('or the configured ones; if none is known, that is reported', async (test
   test.match(await whyInvisible(ANSWERS, undefined, asker), /^no name server is known for/)
   test.ok(askerOf(['127.0.0.1:5353']))
 })
+
+t.test('a name that is a zone of its own is looked up at the servers of that zone', async (test) => {
+  const { asker, asked } = world({ '192.0.2.1': ['one'], '2001:db8::2': ['one'] }, NAME)
+  test.equal(await whyInvisible(ANSWERS, undefined, asker), undefined)
+  test.same(asked, [`192.0.2.1 ${NAME}`, `2001:db8::2 ${NAME}`])
+})
