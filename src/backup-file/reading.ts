@@ -94,8 +94,7 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
     problems.add('checksum', 'CHECKSUM_MISMATCH', 'does not match the file: it is damaged or was modified')
     return undefined
   }
-  // Names that have a meaning in every object are refused, wherever they occur.
-  if (hasSpecialName(parsed)) problems.add('', 'NOT_A_BACKUP', 'has a field named __proto__, constructor or prototype')
+  if (hasSpecialName(parsed)) problems.add('', 'NOT_A_BACKUP', `has a field named ${SPECIAL}`)
   if (problems.list.length > 0 || !problems.fit(Head, '', parsed)) return undefined
   // Sound: it matches the schema.
   const file = parsed as File
@@ -107,11 +106,15 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
   return file
 }
 
-const SPECIAL = new Set(['__proto__', 'constructor', 'prototype'])
+/**
+ * Refused wherever it occurs, because assigning to it changes an object itself. Parameters of health checks may have
+ * the names of other built-in properties.
+ */
+const SPECIAL = '__proto__'
 
 function hasSpecialName(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (!Array.isArray(value) && Object.keys(value).some((name) => SPECIAL.has(name))) return true
+  if (!Array.isArray(value) && Object.hasOwn(value, SPECIAL)) return true
   return Object.values(value).some(hasSpecialName)
 }
 

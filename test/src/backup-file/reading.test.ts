@@ -190,10 +190,23 @@ t.test('every record fits its schema, has its own id and name and refers to othe
   test.end()
 })
 
-t.test('names of built-in properties are refused', (test) => {
+t.test('a field with which every object could be changed is refused', (test) => {
   const text = changed((file) => (file.sections.rbac.data.users[0].extra = 1)).replace('"extra"', '"__proto__"')
   // The checksum of exactly this text.
   test.match(problems(signed(JSON.parse(text))), [/NOT_A_BACKUP/])
+  const extra = (name: string) => changed((file) => (file.sections.rbac.data.users[0][name] = 1))
+  for (const name of ['constructor', 'prototype'])
+    test.match(problems(extra(name))[0], `sections.rbac.data.users.0.${name} INVALID`)
+  test.end()
+})
+
+t.test('parameters of health checks may have the names of built-in properties', (test) => {
+  const parameters = { constructor: 'a', prototype: 'b', toString: 'c' } as unknown as Record<string, string>
+  const declared = Object.keys(parameters).map((name) => ({ name, type: 'string' as const }))
+  const healthChecks = EVERYTHING.healthChecks?.map((check) => ({ ...check, id: 'c', parameters: declared })) ?? []
+  const l7Backends = [backend('b', [], { healthCheck: { type: 'script', id: 'c', parameters } })]
+  const contents = { healthChecks, l7Backends }
+  test.same(problems(textOf(sourceOf(contents))), [])
   test.end()
 })
 
