@@ -43,7 +43,9 @@ export function reverseOf(view: ConfigView, revision: number, changes: RevisionC
     if (section === undefined) continue
     const { key } = change
     const now = view.get(section, key)
-    const back = asBefore(now, change.before ?? undefined, change.after ?? undefined)
+    const [before, after] = [change.before ?? undefined, change.after ?? undefined]
+    const isMade = section === 'acmeOrders' && before === undefined
+    const back = asBefore(isMade ? withProgress(now, after) : now, before, after)
     if (back === CHANGED) {
       const name = String(Reflect.get(Object(now ?? change.before), SECTIONS[section].nameField))
       changed.push({ section, id: key, name })
@@ -60,6 +62,13 @@ export function reverseOf(view: ConfigView, revision: number, changes: RevisionC
 const NAMED_MAX = 5
 const LISTED_MAX = 1_000
 const CHANGED = Symbol('changed since')
+
+/** Returns a new order with the progress that it had: the daemon's work on it is no change that somebody made. */
+function withProgress(now: unknown, after: unknown): unknown {
+  if (now === undefined || after === undefined) return now
+  const { progress: _, ...order } = Object(now)
+  return 'progress' in Object(after) ? { ...order, progress: Reflect.get(Object(after), 'progress') } : order
+}
 
 /** Returns the record after undoing; undefined if it is removed. */
 function asBefore(now: unknown, before: unknown, after: unknown): unknown {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { reverseOf } from '../../../src/config/reverse.ts'
+import { acmeOrder } from '../../fixtures/acme.ts'
 import { realServer, refuses } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -35,6 +36,18 @@ t.test('other fields keep later changes, and restored ones need no write', async
   test.same(back([{ ...light, name: 'renamed' }], change('r', light, heavy)), [])
   test.same(back([], change('r', undefined, heavy)), [], 'deleted meanwhile')
   test.same(back([light], change('r', light, undefined)), [], 'there again')
+})
+
+t.test('the creation of a certificate order can be undone, however far the daemon has come with it', async (test) => {
+  const made = acmeOrder('o', 'a')
+  const created = { ...change('o', undefined, made), section: 'acmeOrders' }
+  const undone = (now: object) => reverseOf(viewOf({ acmeOrders: [now as never] }), 4, [created])
+  const worked = { ...made, progress: { of: 'digest', issued: 'AA' } }
+  test.match(undone(worked), [{ key: 'o', value: undefined }])
+  await refuses(test, 'REVISION_MISMATCH', () => undone({ ...worked, name: 'renamed' }))
+  const renamed = { ...change('o', made, { ...made, name: 'renamed' }), section: 'acmeOrders' }
+  const kept = reverseOf(viewOf({ acmeOrders: [{ ...worked, name: 'renamed' }] }), 4, [renamed])
+  test.match(kept, [{ value: worked }], 'its progress stays')
 })
 
 t.test('an added field is removed, a removed one comes back', async (test) => {
