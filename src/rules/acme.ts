@@ -92,11 +92,22 @@ export function nextTry_ms(progress: AcmeProgress, certificate: Certificate, now
   const { failures = 0, failedAt_ms = 0, wait_s = 0, issued, issuedAt_ms = 0, orderUrl, asked } = progress
   if (failures > 0) return failedAt_ms > now_ms ? 0 : failedAt_ms + wait_s * 1_000
   if (asked === true || orderUrl !== undefined || issued === undefined) return 0
+  // An undo, or a restore of an earlier revision, may bring back what stood in for the first certificate.
+  if (certificate.facts.fingerprint !== issued && isSelfSigned(certificate)) return 0
   const renewal_ms = renewalOf_ms(certificate)
   const rest_ms = Date.parse(certificate.facts.validTo) - renewal_ms
   const since_ms = now_ms - issuedAt_ms
   const isFresh = since_ms >= 0 && since_ms < Math.min(DAY_MS, rest_ms)
   return isFresh ? Math.max(renewal_ms, issuedAt_ms + Math.min(DAY_MS, rest_ms)) : renewal_ms
+}
+
+function isSelfSigned({ chain }: Certificate): boolean {
+  try {
+    const certificate = new X509Certificate(chain)
+    return certificate.checkIssued(certificate)
+  } catch {
+    return false
+  }
 }
 
 /** A large CA allows five failures per host and hour. */

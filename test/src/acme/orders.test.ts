@@ -146,6 +146,22 @@ t.test('a certificate of one day is renewed before its end, although its CA was 
   test.ok(Date.parse(stored.certificate.facts.validTo) > end_ms)
 })
 
+t.test('a certificate that an undo replaced by the self-signed one is ordered anew, once', async (test) => {
+  const { orders, says, asked, stored, pair, issued } = fixture(test, [])
+  const standIn = stored.certificate
+  const [first, next] = [pair({ name: 'www.site.test', days: 90 }), pair({ name: 'www.site.test', days: 90 })]
+  says.push(ORDERED, { is: 'keyed', privateKey: first.key }, issued(first))
+  await orders.look()
+  await orders.look()
+  test.equal(asked.length, 3)
+  stored.certificate = standIn
+  says.push(ORDERED, { is: 'keyed', privateKey: next.key }, issued(next))
+  await orders.look()
+  test.equal(stored.certificate.facts.commonName, 'www.site.test')
+  await orders.look()
+  test.equal(asked.length, 6)
+})
+
 t.test('a renewal may be requested while a step is being stored', async (test) => {
   let faster = (): unknown => undefined
   const parts = fixture(test, [], {
