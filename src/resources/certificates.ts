@@ -5,6 +5,7 @@ import { refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { formProblems, formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts'
 import { newId } from '../base/ids.ts'
+import { canonicalIp } from '../base/ip-network.ts'
 import { sameText } from '../base/same-text.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
 import { closed, Id, Moment, Name, Owner, titled } from '../model/fields.ts'
@@ -102,7 +103,7 @@ function listed({ id, name, facts, owner }: Certificate, usageOf: ReturnType<typ
   return {
     id,
     name,
-    certInfo: { commonName, organisation, country, subjectAlt },
+    certInfo: { commonName, organisation, country, subjectAlt: subjectAlt.map(canonicalIp) },
     validFrom: offset(validFrom),
     validTo: offset(validTo),
     usage: usageOf(id),

@@ -85,6 +85,13 @@ t.test('the list shows purpose and users of each, with dates with offset, and no
   })
 })
 
+t.test('an IPv6 address of a certificate is shown, and found, as everywhere else', async (test) => {
+  const { call, created } = await fixture()
+  const id = await created(pem(pair({ name: 'six.test', names: 'IP:2001:db8::1' })))
+  const { json } = await call('GET', `${PATH}?q=2001:db8::1`)
+  test.match(json.data, [{ id, certInfo: { subjectAlt: ['2001:db8::1'] } }])
+})
+
 t.test('a certificate that an alert target presents is in use', async (test) => {
   const { call, created, node } = await fixture()
   const id = await created(pem(one))
