@@ -10,6 +10,7 @@ import { OwedEntries } from './owed-entries.ts'
 import { auditEntry, type Entry, nameOf, takenBackEntry } from './entry.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
+import { clientIp } from '../base/ip-network.ts'
 import type { Events } from '../events/events.ts'
 import type { AuditedRequest, AuditOutcome, AuditTrail } from '../http/audited.ts'
 import { noRoom } from '../http/refusal.ts'
@@ -152,7 +153,8 @@ export class Audit implements AuditTrail, AuditReader {
 
   /** Searches file by file, so that other searches get their turn in between. */
   async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
-    const { limit, before, from, to, text, ...equal } = filter
+    const { limit, before, from, to, text, ...wanted } = filter
+    const equal = { ...wanted, address: wanted.address && clientIp(wanted.address) }
     const given = Object.entries(equal).filter((entry): entry is [string, string] => entry[1] !== undefined)
     const query = { before, from, to, text, equal: Object.fromEntries(given) }
     const found: AuditEntry[] = []

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { LOCAL_ROOT } from '../auth/local-root.ts'
 import { ApiError } from '../base/errors.ts'
+import { clientIp } from '../base/ip-network.ts'
 import { validity } from '../base/validity.ts'
 import type { Keep } from './answer-memory.ts'
 import { tooLarge } from './body.ts'
@@ -119,7 +120,8 @@ export class Exchange implements Incoming {
 
   get address(): string {
     if (this.isLocal) return LOCAL_ROOT.address
-    this.#address ??= this.aborted ? '' : new TextDecoder().decode(this.#response.getRemoteAddressAsText())
+    // The library writes IPv6 addresses with all of their zeros.
+    this.#address ??= this.aborted ? '' : clientIp(new TextDecoder().decode(this.#response.getRemoteAddressAsText()))
     return this.#address
   }
 

@@ -65,6 +65,16 @@ t.test('an entry has the user, the time, the source, the action and its result',
   test.match(knownHead(store), { seq: 3 })
 })
 
+t.test('an address is found however it is written', async (test) => {
+  const { audit, request } = fixture(test)
+  for (const address of ['2001:db8::a', '192.0.2.1'])
+    await audit.record(request('realServers.update', { address }), { status: 200 })
+  const found = async (address: string) => (await audit.search({ limit: 10, address })).map((entry) => entry['address'])
+  for (const written of ['2001:db8::a', '2001:DB8:0::A']) test.same(await found(written), ['2001:db8::a'], written)
+  for (const written of ['192.0.2.1', '::ffff:192.0.2.1']) test.same(await found(written), ['192.0.2.1'], written)
+  await audit.close()
+})
+
 t.test('no request is answered before its events are on the disk', async (test) => {
   const opened = defer()
   const { audit, request, events, store } = fixture(test, () => opened.promise)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { Exchange } from '../../../src/http/exchange.ts'
 import { Owed } from '../../../src/http/owed.ts'
 
-function made(method: string, headers: Readonly<Record<string, string>> = {}, isDraining = false) {
+function made(method: string, headers: Readonly<Record<string, string>> = {}, isDraining = false, from = '192.0.2.1') {
   let gone = () => undefined as void
   let come = (_chunk: ArrayBuffer, _last: boolean) => undefined as void
   const flow: string[] = []
@@ -17,7 +17,7 @@ function made(method: string, headers: Readonly<Record<string, string>> = {}, is
   }
   const response = {
     onAborted: (handler: () => void) => (gone = handler),
-    getRemoteAddressAsText: () => new TextEncoder().encode('192.0.2.1').buffer,
+    getRemoteAddressAsText: () => new TextEncoder().encode(from).buffer,
     onData: (handler: (chunk: ArrayBuffer, last: boolean) => void) => (come = handler),
     pause: () => flow.push('pause'),
     resume: () => flow.push('resume'),
@@ -53,6 +53,11 @@ t.test('headers can be read until the request is handed back, the address until 
   left.onGone(() => undefined)
   leave()
   test.equal(left.address, '')
+})
+
+t.test('an IPv6 address is told in its shortest form', async (test) => {
+  const from = '2001:0db8:0000:0000:0000:0000:0000:000a'
+  test.equal(made('GET', {}, false, from).exchange.address, '2001:db8::a')
 })
 
 t.test('a lost client is reported once, to the last listener', async (test) => {
