@@ -39,6 +39,7 @@ import { answeringHistories, HISTORY } from '../membership/histories.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
 import { answerFact, FACT, ownFacts } from '../membership/node-facts.ts'
 import { Membership, type MembershipParts } from '../membership/membership.ts'
+import { clusterPorts } from '../membership/node-address.ts'
 import { answeringKnows, KNOWS } from '../membership/promotion.ts'
 import { answering } from '../membership/questions.ts'
 import { answeringRollouts, ROLLOUT } from '../membership/rollout-questions.ts'
@@ -120,7 +121,7 @@ export async function createAppliance(
   const asked: Handler = (incoming, requestId) => pipeline.handle(incoming, requestId)
   const handle = withFrontPage(sendingRefusedOn(asked, API_PREFIX, endpoints))
   const answer = metricsOnly({ answer: (accept) => made.capabilities.metrics.answer(accept) }, log)
-  const listeners = createListeners(ground, handle, answer)
+  const listeners = createListeners({ ...ground, membership }, handle, answer)
   const accessLogs = createAccessLogs(ground, events)
   const names = { layer7: figures.names, layer4: layer4Names }
   const figuresKept = { layer4, layer7, archives, accessLogs, names }
@@ -239,14 +240,15 @@ function createAgent({ running, nodeId, log }: Ground, layer7: Layer7Stats, name
 }
 
 function createListeners(
-  { settings, born, running, stateFolder, log }: Ground,
+  { settings, born, identity, running, stateFolder, log, membership }: Ground & Pick<Node, 'membership'>,
   handle: Handler,
   metrics: Handler,
 ): ApiListeners {
   const nextId = requestIds(newId().slice(0, 13))
   const folder = join(stateFolder, 'tls')
   const tls = () => ensureCertificate(folder, [...new Set(['127.0.0.1', '::1', ...reachedAt(settings.listen.host)])])
-  return new ApiListeners({ settings, nodeId: born, running, handle, metrics, nextId, tls, folder, log })
+  const ofCluster = () => clusterPorts(membership.members.get(identity()), settings.peer)
+  return new ApiListeners({ settings, nodeId: born, running, handle, metrics, nextId, ofCluster, tls, folder, log })
 }
 
 /** A wildcard address is none at which the API is reached. */

@@ -22,7 +22,7 @@ import type { Tls } from '../http/acceptor.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
-import { ANY, overlap, portProblems } from './own-ports.ts'
+import { ANY, overlap, type OwnPlace, portProblems } from './own-ports.ts'
 import type { Address, Settings } from '../settings.ts'
 import { reasonOf } from '../base/reason.ts'
 
@@ -34,6 +34,8 @@ export interface ApiListenerParts {
   /** Handles requests for metrics without a token. */
   readonly metrics: Handler
   readonly nextId: () => string
+  /** Returns the ports that the cluster takes on this node; none on a single node. */
+  readonly ofCluster: () => readonly OwnPlace[]
   /** The API's own certificate, used if no other is chosen. */
   readonly tls: () => Promise<Tls>
   /** Folder of files that only root may read. */
@@ -191,11 +193,12 @@ export class ApiListeners implements OwnPart {
 
   /** Called before anything changes: the address must be free, and no frontend may be configured to use it. */
   async verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]> {
-    const { nodeId, settings } = this.#parts
+    const { nodeId, settings, ofCluster } = this.#parts
     const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
     const plain = settings.http === undefined ? [] : [{ owner: 'the API', place: settings.http }]
     const metrics = settings.metrics === undefined ? [] : [{ owner: 'the metrics', place: settings.metrics }]
-    const problems = [...portProblems(desired, nodeId, [{ owner: 'the API', place: wanted }, ...plain, ...metrics])]
+    const own = [{ owner: 'the API', place: wanted }, ...plain, ...metrics, ...ofCluster()]
+    const problems = [...portProblems(desired, nodeId, own)]
     const isAdded = ![...running.list('staticIps')].some(({ ip }) => ip === wanted.host)
     const isUntried = samePlace(before, wanted) || (this.#api !== undefined && overlap(this.#api, wanted))
     if (isUntried || (wanted.host !== this.#given.host && isAdded)) return problems

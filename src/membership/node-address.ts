@@ -18,6 +18,18 @@ export const isSamePlace = (some: NodeAddress, other: NodeAddress): boolean =>
 /** Port on which HAProxys share their stick tables: after the two ports of etcd. */
 export const haproxyPort = ({ port }: Pick<NodeAddress, 'port'>): number => port + 3
 
+/** The places at which a node of a cluster listens for the others, which see it at `address`; none without one. */
+export function clusterPorts(address: NodeAddress | undefined, peerApi: NodeAddress) {
+  if (address === undefined) return []
+  const host = hostToListenAt(address)
+  return [
+    { owner: 'the API for other nodes', place: peerApi },
+    { owner: 'etcd', place: { host, port: address.port + 1 } },
+    { owner: 'etcd', place: { host, port: address.port + 2 } },
+    { owner: 'HAProxy, which shares stick tables with other nodes there', place: { host, port: haproxyPort(address) } },
+  ]
+}
+
 export const hostInUrl = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
 export const clientUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 1}`
 export const peerUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 2}`

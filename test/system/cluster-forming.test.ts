@@ -12,7 +12,7 @@ t.test('a cluster of one node', async (t) => {
   const node = await daemons.start()
   const { daemon, address } = node
   const cluster = () => daemon.data('GET', '/cluster')
-  const rips = async () => (await daemon.data('GET', '/ipvsDirector/rips')) as readonly { name: string }[]
+  const rips = async () => (await daemon.data('GET', '/ipvsDirector/rips')) as readonly { id: string; name: string }[]
   const add = (name: string) => daemon.data('POST', '/ipvsDirector/rips', { name, ip: '192.0.2.1', port: 80 })
   const names = async () => (await rips()).map(({ name }) => name)
 
@@ -48,6 +48,26 @@ t.test('a cluster of one node', async (t) => {
     t.ok((await cluster()).sequence > sequence, 'through the log')
     await daemon.data('PUT', '/services/apply')
     t.same((await daemon.data('GET', '/services/pending')).count, 0)
+  })
+
+  await t.test('lets no frontend take a port of the cluster', async (t) => {
+    const [ip = '', port = ''] = address.split(':')
+    const be = { name: 'be', reals: [{ ripId: (await rips())[0]?.id }] }
+    const l4 = await daemon.data('POST', '/ipvsDirector/backends', be)
+    const l7 = await daemon.data('POST', '/layer7proxy/backends', { ...be, mode: 'tcp' })
+    const applied = async (path: string, more: object, above: number) => {
+      const ports = String(Number(port) + above)
+      const { id } = await daemon.data('POST', path, { name: 'taken', ip, ports, ...more })
+      const { json } = await daemon.call('PUT', '/services/apply')
+      await daemon.data('DELETE', `${path}/${id}`)
+      return [json.code, json.errors?.[0].field]
+    }
+    for (const above of [0, 1, 2, 3]) {
+      const balanced = { backendId: l4.id, protocol: 'tcp', forwarding: 'masq' }
+      t.match(await applied('/ipvsDirector/frontends', balanced, above), ['CONFIG_INVALID', /^l4Frontends\..*ports$/])
+      const proxied = { mode: 'tcp', defaultBackendId: l7.id }
+      t.match(await applied('/layer7proxy/frontends', proxied, above), ['CONFIG_INVALID', /^l7Frontends\..*ports$/])
+    }
   })
 
   await t.test('is back after the daemon was killed, with its sessions', async (t) => {

@@ -71,6 +71,7 @@ async function fixture(
   const state = { isSlow: false, status: 200, running: viewOf(records) }
   const port = asked ?? (await freePort())
   const listeners = new ApiListeners({
+    ofCluster: () => [],
     settings: {
       profile: 'appliance',
       listen: { host, port },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hostToListenAt, isSamePlace, parseAddress } from '../../../src/membership/node-address.ts'
+import { clusterPorts, hostToListenAt, isSamePlace, parseAddress } from '../../../src/membership/node-address.ts'
 
 t.test('a host alone has the given port', (t) => {
   t.same(parseAddress('lb1.example', 9444), { host: 'lb1.example', port: 9444 })
@@ -19,5 +19,15 @@ t.test('two are the same place however they are written', (t) => {
     t.ok(isSame(some, other), other)
   t.notOk(isSame('192.0.2.1', '192.0.2.2'))
   t.notOk(isSamePlace({ host: '192.0.2.1', port: 9444 }, { host: '192.0.2.1', port: 9445 }))
+  t.end()
+})
+
+t.test('a cluster takes four ports of a node, at the address where its programs listen', (t) => {
+  const peer = { host: '192.0.2.1', port: 9444 }
+  const places = (host: string) =>
+    clusterPorts({ host, port: 9500 }, peer).map(({ place }) => `${place.host}:${place.port}`)
+  t.same(places('192.0.2.9'), ['192.0.2.1:9444', '192.0.2.9:9501', '192.0.2.9:9502', '192.0.2.9:9503'])
+  t.same(places('lb1.example').slice(1), ['0.0.0.0:9501', '0.0.0.0:9502', '0.0.0.0:9503'])
+  t.same(clusterPorts(undefined, peer), [], 'a single node has none')
   t.end()
 })
