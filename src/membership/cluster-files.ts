@@ -23,6 +23,8 @@ export interface OwnMembership extends NodeAddress {
   readonly gateways?: readonly string[]
   /** The node is leaving, and becomes a single node. */
   readonly isLeaving?: boolean
+  /** It leaves because the others are gone, and goes on alone with the floating IPs. */
+  readonly goesOn?: boolean
   /** The node is making a cluster of its own etcd member alone. */
   readonly takingOver?: TakingOver
   /** Other nodes have gone on without it: it takes over their state, with a new etcd member. */

@@ -37,10 +37,11 @@ import { parsedToken, previewOf, refusedInWords, readAddress, replaced } from '.
 import { clientOf } from './gateways.ts'
 import { JoinedCluster, type JoinedParts } from './joined-cluster.ts'
 import { letIn, vet } from './letting-in.ts'
+import { leaveAddresses } from './left-addresses.ts'
 import { Members } from './members.ts'
 import { changeNode, startAt } from './moving.ts'
 import { inTime } from './removals.ts'
-import { startOver } from './returning.ts'
+import { caughtUp, startOver } from './returning.ts'
 import { rolloutNodes } from './rollout-questions.ts'
 import { issueToken } from './token-issue.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
@@ -62,8 +63,6 @@ export interface MembershipParts extends Omit<
 
 /** Position of the first checkpoint, which an empty store takes over. */
 const FIRST_POSITION = 1
-/** How long a start waits for the others before it continues with its own state. */
-const CATCH_UP_MS = 10_000
 
 /** The membership of this node: forming, joining and leaving clusters. */
 export class Membership implements ClusterActor {
@@ -258,7 +257,7 @@ export class Membership implements ClusterActor {
         this.#cluster = await JoinedCluster.begin(this.#joinedParts, own, etcd)
         this.#isOther = true
         // From here on the node is a member: the rest may come later.
-        await this.#waitFor(this.#cluster, own)
+        await this.#caughtUp(this.#cluster, own)
         return this.#cluster.log
       })
     } catch (error) {
@@ -311,7 +310,9 @@ export class Membership implements ClusterActor {
       if (!isForced || !(error instanceof ApiError)) throw error
       this.#parts.log.warn('this node leaves its cluster without informing it', { why: error.message })
     }
-    await this.#becomeSingle(cluster.own, cluster)
+    // A node that leaves because the others are gone goes on with their addresses.
+    const goesOn = cluster.removal === undefined && this.members.get(cluster.own.nodeId) !== undefined
+    await this.#becomeSingle({ ...cluster.own, goesOn }, cluster)
   }
 
   /** Handles the removal of this node while it was up. */
@@ -333,6 +334,7 @@ export class Membership implements ClusterActor {
         await cluster?.close()
         await this.#service.stop()
       })
+      if (own.goesOn !== true) await leaveAddresses(store, own.nodeId)
       await this.#parts.keepSessions()
       await this.#files.leave()
     } finally {
@@ -356,19 +358,12 @@ export class Membership implements ClusterActor {
     }
     this.#cluster = await JoinedCluster.begin(this.#joinedParts, own)
     store.orderBy(this.#cluster.log)
-    await this.#waitFor(this.#cluster, own)
+    await this.#caughtUp(this.#cluster, own)
   }
 
-  async #waitFor({ log }: JoinedCluster, { isReturning = false }: OwnMembership): Promise<void> {
-    const end = new AbortController()
-    // Aborted at the end: the timer must not keep a daemon alive that finds out during its start that it was removed.
-    const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
-    if ((await Promise.race([log.caughtUp, isLate])) === 'late') {
-      this.#parts.log.warn('too few nodes of the cluster answer; this one continues with its own state')
-      // The node returns to another history: the daemon's parts cannot follow a state that is no later revision.
-      if (isReturning) void log.caughtUp.then(() => (this.#isOther = true))
-    }
-    end.abort()
+  #caughtUp({ log }: JoinedCluster, own: OwnMembership): Promise<void> {
+    // The daemon's parts cannot follow a state that is no later revision.
+    return caughtUp(log.caughtUp, own, this.#parts.log, () => void (this.#isOther = true))
   }
 
   async #clear(): Promise<void> {

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SharedStore } from '../../storage/config/shared-store.ts'
+import type { Log } from '../base/log.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
@@ -38,4 +40,24 @@ export async function comeBack({ own, etcd, members, files, service }: Returning
   const known = await makeRoom(etcd, { ...own, id: own.nodeId })
   await files.keepArguments(service.argumentsOf(own, known, 'existing'))
   await files.change({ isReturning: undefined, vote: undefined, epoch: members.epoch })
+}
+
+/** How long a start waits for the others before it continues with its own state. */
+const CATCH_UP_MS = 10_000
+
+/** Waits for the state of the others. `onReturned`: the node returns to another history, and has it only now. */
+export async function caughtUp(
+  others: Promise<unknown>,
+  { isReturning = false }: Pick<OwnMembership, 'isReturning'>,
+  log: Pick<Log, 'warn'>,
+  onReturned: () => void,
+): Promise<void> {
+  const end = new AbortController()
+  // Aborted at the end: the timer must not keep a daemon alive that finds out during its start that it was removed.
+  const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
+  if ((await Promise.race([others, isLate])) === 'late') {
+    log.warn('too few nodes of the cluster answer; this one continues with its own state')
+    if (isReturning) void others.then(onReturned)
+  }
+  end.abort()
 }
