@@ -7,6 +7,8 @@ import { Repeated } from '../base/repeated.ts'
 const LOOK_EVERY_MS = 60_000
 const LOOK_WHO_EVERY_MS = 1_000
 const AGAIN_MS = 10_000
+/** Time in which a node that was removed becomes a single node, without the addresses that the others have. */
+const LEAVING_MS = 10_000
 const SECTIONS = ['staticIps', 'floatingIps', 'ipRoutes', 'ipGroups'] as const
 
 interface UpkeepParts {
@@ -32,6 +34,8 @@ export class NetworkUpkeep {
   #nodeIds = ''
   #isMoving = false
   #again_ms = 0
+  /** When the nodes were last found to be others. */
+  #changed: { readonly nodeIds: string; readonly at_ms: number } | undefined
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -51,12 +55,14 @@ export class NetworkUpkeep {
 
   /**
    * Adapts the network to the nodes that share addresses, which are not part of the configuration. Addresses that only
-   * this node has are removed before another one can have them, and set up when the other one has released them.
+   * this node has are removed before another one can have them, and set up when the other one has released them: until
+   * then it announces them each second, and neighbours would send packets to it for as long as they remember that.
    */
   async lookWho(): Promise<void> {
     const { engine, nodeIds, clock } = this.#parts
     const now = nodeIds().join(' ')
     if (now === this.#nodeIds || engine.busy || this.#isMoving || clock.monotonic_ms() < this.#again_ms) return
+    if (this.#isLeft(now)) return
     this.#isMoving = true
     this.#again_ms = clock.monotonic_ms() + AGAIN_MS
     try {
@@ -71,6 +77,15 @@ export class NetworkUpkeep {
     } finally {
       this.#isMoving = false
     }
+  }
+
+  /** Whether a node was removed a moment ago. */
+  #isLeft(now: string): boolean {
+    const { clock } = this.#parts
+    if (this.#changed?.nodeIds !== now) this.#changed = { nodeIds: now, at_ms: clock.monotonic_ms() }
+    const there = new Set(now.split(' '))
+    const hasLeft = this.#nodeIds.split(' ').some((id) => id !== '' && !there.has(id))
+    return hasLeft && clock.monotonic_ms() < this.#changed.at_ms + LEAVING_MS
   }
 
   async look(): Promise<void> {
