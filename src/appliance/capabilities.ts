@@ -165,6 +165,7 @@ function createDeparture(node: Node, isAtWork: () => boolean) {
   const maintenance = new Maintenance({ ...node, cluster, members, isAtWork, wait })
   const { here, parts } = createFloating(node, {
     isLeaving: () => isAtWork() || members.get(node.nodeId)?.maintenance !== undefined,
+    isRemoved: () => cluster()?.removal !== undefined,
     hasReadyOther: () => addresses.hasReadyOther(),
   })
   const addresses = new Addresses({ ...node, here, wait })

@@ -8,7 +8,7 @@ import type { Node, Part } from './node.ts'
 /** Creates the parts for this node's floating IPs: which ones it holds, and whether it may hold those that move. */
 export function createFloating(
   node: Node,
-  others: Pick<ReadinessParts, 'isLeaving' | 'hasReadyOther'>,
+  others: Pick<ReadinessParts, 'isLeaving' | 'isRemoved' | 'hasReadyOther'>,
 ): { readonly here: AddressesParts['here']; readonly parts: readonly Part[] } {
   const { machine, events, settings, store, log } = node
   const addresses = new HeldAddresses({ ...node, tell: (data) => events.publish('address', data) })

@@ -21,6 +21,8 @@ export interface ReadinessParts {
   readonly keepalivedRuns: () => boolean
   /** Whether this node is in maintenance, or goes down. */
   readonly isLeaving: () => boolean
+  /** Whether this node knows that it was removed from its cluster, whose nodes no longer answer it. */
+  readonly isRemoved: () => boolean
   /** Whether another node is ready to hold addresses. */
   readonly hasReadyOther: () => Promise<boolean>
   readonly clock: Pick<Clock, 'monotonic_ms'>
@@ -120,7 +122,9 @@ export class Readiness {
   }
 
   async #reason(): Promise<string | undefined> {
-    const { running, haproxy, keepalivedRuns, isLeaving, hasReadyOther } = this.#parts
+    const { running, haproxy, keepalivedRuns, isLeaving, isRemoved, hasReadyOther } = this.#parts
+    // The others go on with the addresses, and it would not hear of it from keepalived.
+    if (isRemoved()) return 'it was removed from its cluster'
     const servers = serversIn(running)
     if (servers.includes('haproxy') && !haproxy.isThere) return 'its HAProxy does not run'
     if (servers.includes('keepalived') && !keepalivedRuns()) return 'its Layer 4 real servers are not checked'

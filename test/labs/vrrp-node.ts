@@ -82,6 +82,7 @@ const log = createLog((line) => process.stderr.write(`${line}\n`))
 let view = viewOf({})
 let revision = 0
 let isLeaving = false
+let isRemoved = false
 /** A view of the configuration that runs at the time of a query. */
 const running: ConfigView = { get: (section, id) => view.get(section, id), list: (section) => view.list(section) }
 const clock = systemClock
@@ -97,6 +98,7 @@ const readiness = new Readiness({
   haproxy,
   keepalivedRuns: () => true,
   isLeaving: () => isLeaving,
+  isRemoved: () => isRemoved,
   hasReadyOther: async () => true,
   clock,
   log,
@@ -124,6 +126,10 @@ async function obey(line: string): Promise<void> {
     await readiness.start()
   }
   if (command === 'yield') await readiness.yield(told.syncGroup)
+  if (command === 'removed') {
+    isRemoved = true
+    await readiness.look()
+  }
   if (command === 'maintain') {
     isLeaving = told.isLeaving
     await readiness.look()

@@ -76,6 +76,16 @@ t.test('addresses of both families move to the other node', { skip }, async (tes
   test.pass('and one has them when they hear each other again')
 })
 
+t.test('a node that learns of its removal gives up what it took while nobody heard it', { skip }, async (test) => {
+  const lab = await servingLab(test)
+  const [, second] = two(lab.nodes)
+  await second.cut()
+  await until('a second holder', async () => (await second.holds()).length === FLOATING.length)
+  await second.tell('removed')
+  await until('no second holder', async () => (await second.holds()).length === 0)
+  test.pass('the others do not answer it, so keepalived cannot know')
+})
+
 t.test(
   'a client that learned the wrong holder, for example from a node that was cut off, is corrected',
   { skip },

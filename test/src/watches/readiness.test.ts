@@ -19,7 +19,14 @@ interface Given extends Partial<Pick<ReadinessParts, 'hasReadyOther'>> {
 /** The first of a pair that serves on a floating IP. */
 function fixture({ nodeIds = PAIR, layer4 = false, ...more }: Given = {}) {
   const files = new Map<string, string>()
-  const state = { haproxy: true, keepalived: true, isLeaving: false, hasReadyOther: true, result: DONE }
+  const state = {
+    haproxy: true,
+    keepalived: true,
+    isLeaving: false,
+    isRemoved: false,
+    hasReadyOther: true,
+    result: DONE,
+  }
   const clock = manualClock()
   let writes = 0
   const l4Frontends = layer4 ? [l4Frontend('l4', 'be')] : []
@@ -43,6 +50,7 @@ function fixture({ nodeIds = PAIR, layer4 = false, ...more }: Given = {}) {
     },
     keepalivedRuns: () => state.keepalived,
     isLeaving: () => state.isLeaving,
+    isRemoved: () => state.isRemoved,
     hasReadyOther: async () => state.hasReadyOther,
     ...more,
     clock,
@@ -92,6 +100,16 @@ t.test('in maintenance addresses move to another node, and stay where there is n
   test.equal(readiness.why, 'it is in maintenance')
   state.hasReadyOther = false
   test.same(await told(), READY)
+})
+
+t.test('a node that was removed has no addresses, although no other node answers it', async (test) => {
+  const { readiness, state, told } = fixture()
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  state.hasReadyOther = false
+  state.isRemoved = true
+  test.same(await told(), NOT_READY)
+  test.equal(readiness.why, 'it was removed from its cluster')
 })
 
 t.test('looks do not wait for each other while another node answers slowly', async (test) => {
