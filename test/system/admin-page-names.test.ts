@@ -98,3 +98,37 @@ t.test('no column of a table is out of sight', { skip: noBrowser }, async (test)
   test.same(await page.locator('li:has-text("eth") .badge').allInnerTexts(), ['verbunden', 'nicht verbunden'])
   test.same(faults, [])
 })
+
+/** How far the texts of requests reach beyond their cells. */
+const BEYOND = `[...document.querySelectorAll('main td:has(.request)')].map((cell) => {
+  const [text, box] = [document.createRange(), cell.getBoundingClientRect()]
+  text.selectNodeContents(cell)
+  const { right, bottom } = text.getBoundingClientRect()
+  return Math.max(0, Math.round(right - box.right), Math.round(bottom - box.bottom))
+})`
+
+t.test('the whole request of an entry of the audit log can be read', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  let entries = 0
+  await page.route('**/audit?*', (route) => {
+    const [at, method, outcome] = [new Date().toISOString(), 'DELETE', 'done']
+    const path = '/api/v1/ipvsDirector/rips/01a22d00-3b34-7000-a7d4-0123456789ab/maintenance'
+    const one = { at, by: 'admin@localhost', address: '127.0.0.1', endpoint: '', method, path, outcome, status: 200 }
+    const data = Array.from({ length: entries }, (_, seq) => ({ ...one, seq }))
+    return route.fulfill({ json: { status: 'success', message: '', data } })
+  })
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  for (const length of [2, 200])
+    for (const width of [1280, 1024, 360]) {
+      entries = length
+      await page.setViewportSize({ width, height: 800 })
+      await page.evaluate("location.hash = '#/overview'")
+      await page.waitForSelector('.tiles')
+      await page.evaluate("location.hash = '#/changes/audit'")
+      await page.waitForSelector('main td .request')
+      test.same(new Set(await page.evaluate<readonly number[]>(BEYOND)), new Set([0]), `${length} entries at ${width}`)
+    }
+  test.same(faults, [])
+})

@@ -173,6 +173,7 @@ const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
     id: 'what',
     title: t('Request'),
     isWide: true,
+    isPath: true,
     cell: ({ method, path }) => <span class="code request">{`${method} ${withoutBase(path)}`}</span>,
   },
   {

@@ -79,6 +79,7 @@ const COLUMNS = (): readonly Column<LogLine>[] => [
     id: 'request',
     title: t('Request'),
     isWide: true,
+    isPath: true,
     cell: ({ method, host, path }) => <span class="code request">{`${method ?? ''} ${host ?? ''}${path ?? ''}`}</span>,
   },
   { id: 'source', title: t('Client'), cell: ({ source }) => <span class="code">{source}</span> },

@@ -16,17 +16,20 @@ export interface Column<T> {
   readonly isDescending?: boolean
   /** In a long table, gets more room because its texts are longer. */
   readonly isWide?: boolean
+  /** Has paths of requests, which keep room for two lines even on a narrow screen. */
+  readonly isPath?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
   /** Whether a row's text fits into a column of a wide screen: cells that need no clipping are drawn faster. */
   readonly isShort?: (row: T) => boolean
 }
 
-const classOf = <T,>({ isNumber, isMinor, isWide, isShort }: Column<T>, row?: T): string | undefined => {
+const classOf = <T,>({ isNumber, isMinor, isWide, isPath, isShort }: Column<T>, row?: T): string | undefined => {
   const names = [
     ...(isNumber === true ? ['number'] : []),
     ...(isMinor === true ? ['minor'] : []),
     ...(isWide === true ? ['wide'] : []),
+    ...(isPath === true ? ['path'] : []),
     ...(row !== undefined && isShort?.(row) === true ? ['short'] : []),
   ]
   return names.length === 0 ? undefined : names.join(' ')
