@@ -102,6 +102,39 @@ t.test('a search is also what is followed; the filter covers backends, too', { s
   test.same(faults, [])
 })
 
+t.test('lines of another search do not stand below a refusal', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  let isBusy = false
+  await page.route('**/layer7proxy/logs?*', (route) => {
+    const isRefused = isBusy || route.request().url().includes('status=many')
+    const line = { id: '1', time: new Date().toISOString(), source: '192.0.2.1', status: 200, path: '/found' }
+    return route.fulfill(
+      isRefused
+        ? { status: 422, json: { status: 'error', code: 'INVALID_QUERY', message: 'not searched', data: null } }
+        : { json: { status: 'success', message: '', data: [line], next: 'more' } },
+    )
+  })
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  await page.evaluate(`location.hash = '#/traffic'`)
+  const search = async (status: string, shown: string) => {
+    await page.fill('[placeholder="5xx"]', status)
+    await page.click('.filters button')
+    await page.waitForSelector(`main ${shown}`)
+  }
+  await search('2xx', 'td:has-text("/found")')
+  isBusy = true
+  await search('2xx', '.problem:has-text("not searched")')
+  test.equal(await page.locator('main td:has-text("/found")').count(), 1, 'what this search found earlier')
+  isBusy = false
+  await search('2xx', 'td:has-text("/found")')
+  await search('many', '.problem:has-text("not searched")')
+  test.equal(await page.locator('main td:has-text("/found")').count(), 0)
+  test.equal(await page.locator('button:has-text("More")').count(), 0)
+  test.same(faults, [])
+})
+
 t.test('answers that overtake each other: the last choice is shown', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
 import { frontendsWithFigures, self } from '../core/live.ts'
 import { may } from '../core/rights.ts'
+import { isSame } from '../core/merge.ts'
 import { isSeen } from '../core/seen.ts'
 import { inPlace } from '../core/shared-streams.ts'
 import { number, t } from '../core/text.ts'
@@ -112,6 +113,8 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   const problem = useSignal<string | undefined>(undefined)
   /** The last search, regardless of later typing: "more" continues this search. */
   const asked = useRef<Query>({})
+  /** The search that found the lines. */
+  const found = useRef<Query>({})
   const node = self()
   const query = (): Query => ({
     frontendId,
@@ -130,10 +133,15 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
       })
       // A later answer may have overtaken this one.
       if (own !== asked.current) return
+      found.current = own
       lines.value = after === undefined ? answer.data : [...(lines.value ?? []), ...answer.data]
       next.value = answer.next
     } catch (error) {
-      if (own === asked.current) problem.value = error instanceof Error ? error.message : String(error)
+      if (own !== asked.current) return
+      problem.value = error instanceof Error ? error.message : String(error)
+      if (isSame(own, found.current)) return
+      lines.value = undefined
+      next.value = undefined
     }
   }
   useEffect(() => {
