@@ -29,7 +29,13 @@ export function createOverview(node: Node, cluster: () => Promise<ClusterState |
   const { clock, names } = node
   const placed = { layer7: new PlacedObjects(names.layer7), layer4: new PlacedObjects(names.layer4) }
   const kept = new KeptAnswer({ ask: () => look(node, cluster, placed), kept_ms: KEPT_MS, clock })
-  return { look: () => kept.get() }
+  return {
+    look: async () => {
+      const { noted, ...looked } = await kept.get()
+      // The caller has just applied or staged something.
+      return { ...looked, noted: criticalFirst([...ofApply(node), ...noted, ...ofPending(node)]) }
+    },
+  }
 }
 
 async function look(
@@ -51,12 +57,10 @@ async function look(
     ...ofDirector(node),
     ...ofLayer(seven, 'l7Backends'),
     ...ofLayer(four, 'l4Backends'),
-    ...ofApply(node),
     ...ofCluster(node, cluster),
     ...ofKept(node, disk),
     ...ofCertificates(node),
     ...ofJobs(node),
-    ...ofPending(node),
   ]
   return {
     time: new Date(clock.now_ms()).toISOString(),
@@ -68,9 +72,12 @@ async function look(
     disk,
     nodes: nodesOf(node, cluster),
     quorum: cluster?.quorum ?? null,
-    noted: noted.toSorted((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical')),
+    noted,
   }
 }
+
+const criticalFirst = (all: readonly Noted[]): readonly Noted[] =>
+  all.toSorted((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'))
 
 async function diskOf(folder: string): Promise<Disk> {
   try {

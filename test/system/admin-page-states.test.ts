@@ -48,6 +48,8 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
     [],
     'an apply of this moment is shown as such',
   )
+  test.match(await page.innerText('.needs'), /Revision 2 by admin@localhost is reverted unless you confirm it/)
+  test.notMatch(await page.innerText('.needs'), /\d s\b/, 'only the bar counts seconds')
   const seconds = /(\d+) s left/.exec(await page.innerText('.confirm-bar [role=timer]'))?.[1]
   test.ok(Number(seconds) > 600, 'as the daemon counts')
   test.equal(
@@ -85,6 +87,25 @@ t.test('a HAProxy that does not answer: its services are unknown, not down', { s
   test.match(await page.innerText(`${row} td[data-title="Servers"]`), /^–\/\d+$/)
   process.kill(master, 'SIGCONT')
   await page.waitForSelector(`${row} .badge:has-text("serving")`)
+  test.same(faults, [])
+})
+
+t.test('just after an apply, not everything is called up', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  let isKnown = false
+  await page.route('**/api/v1/overview', async (route) => {
+    const response = await route.fetch()
+    const { data } = await response.json()
+    const frontends = { total: 1, up: isKnown ? 1 : 0, down: 0 }
+    const layer7 = { ...data.layer7, frontends }
+    await route.fulfill({ response, json: { status: 'success', data: { ...data, attention: [], more: 0, layer7 } } })
+  })
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  test.equal(await page.locator('.all-well').count(), 0)
+  isKnown = true
+  await page.waitForSelector('.all-well:has-text("Everything is up: 1 service.")')
   test.same(faults, [])
 })
 

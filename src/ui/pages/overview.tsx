@@ -1,5 +1,5 @@
 import { eventLineOf } from '../core/event-line.ts'
-import { type Attention, frontendsOf, type Happened, overview, type Revision } from '../core/live.ts'
+import { type Attention, frontendsOf, type Happened, overview, type Overview, type Revision } from '../core/live.ts'
 import { serversChecked } from '../core/figures.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
@@ -41,7 +41,7 @@ export function OverviewPage() {
       </PageHead>
       {now.attention.length > 0 ? (
         <Needs attention={now.attention} more={now.more} />
-      ) : services.length === 0 ? null : (
+      ) : services.length === 0 || !isEachKnown(now) ? null : (
         <p class="all-well">
           <Icon name="check" /> {t('Everything is up: {count:service|services}.', { count: frontendsOf(now) })}
         </p>
@@ -97,6 +97,10 @@ export function OverviewPage() {
   )
 }
 
+/** Just after an apply, the figures are still those of a program that knew no such service. */
+const isEachKnown = ({ layer7, layer4 }: Overview): boolean =>
+  [layer7, layer4].every(({ frontends: { total, up, down } }) => total === up + down)
+
 const SERVICES = 15
 
 /** Returns services that need attention, then others; the full list has its own page. */
@@ -118,13 +122,20 @@ function firstOf(services: readonly Service[], attention: readonly Attention[]):
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)
 
+/** The bar counts the seconds, which a text that is read now and then would not follow. */
+function waitingText(): string | undefined {
+  const { state, revision, by, secondsLeft } = overview.value?.apply ?? {}
+  if (state !== 'waiting' || secondsLeft === 0) return undefined
+  return t('Revision {revision} by {by} is reverted unless you confirm it.', { revision: revision ?? '', by: by ?? '' })
+}
+
 const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; readonly more: number }) => (
   <section class="needs" aria-label={t('Needs attention')}>
     <ul>
       {attention.slice(0, 8).map(({ kind, severity, message, resource, resourceId }) => (
         <li key={`${kind} ${resourceId} ${message}`}>
           <Badge tone={TONES[severity] ?? 'info'}>{t(severity)}</Badge>
-          <span>{message}</span>
+          <span>{kind === 'apply' ? (waitingText() ?? message) : message}</span>
           <Shown kind={kind} resource={resource} resourceId={resourceId} />
         </li>
       ))}

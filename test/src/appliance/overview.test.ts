@@ -23,6 +23,21 @@ t.test('certificates that expire, and an apply that waits', async (test) => {
   test.equal(attention[0].severity, 'critical', 'the most urgent first')
 })
 
+t.test('what was just staged or applied is noted at once', async (test) => {
+  const { call } = await applianceFixture(test)
+  const noted = async () =>
+    (await call('GET', '/overview')).json.data.attention
+      .map(({ kind }: { readonly kind: string }) => kind)
+      .filter((kind: string) => kind === 'apply' || kind === 'pending')
+  test.same(await noted(), [])
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
+  test.same(await noted(), ['pending'])
+  await call('PUT', '/services/apply', { body: { confirmWithin: 60 } })
+  test.same(await noted(), ['apply'])
+  await call('PUT', '/services/apply/confirm')
+  test.same(await noted(), [])
+})
+
 t.test('an unknown state of Layer 4 is critical, but not in trial', async (test) => {
   for (const profile of ['appliance', 'trial'] as const) {
     const { appliance, call } = await applianceFixture(test, { profile })
