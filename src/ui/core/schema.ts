@@ -154,6 +154,8 @@ export interface Asked {
 
 const SECRET = /(password|secret|passphrase|privateKey)$/i
 const LONG = 400
+/** Certificates and keys consist of lines, whatever length they may have. */
+const LINES = /\bPEM\b/
 
 const isNull = ({ type, ...more }: Schema) =>
   type === 'null' && Object.keys(more).every((name) => name === 'description')
@@ -193,7 +195,10 @@ const OF_TYPE: Readonly<Record<string, (schema: Schema, name: string) => Kind>> 
   boolean: () => ({ kind: 'switch' }),
   integer: () => ({ kind: 'number' }),
   number: () => ({ kind: 'number' }),
-  string: ({ maxLength = 0 }, name) => ({ kind: SECRET.test(name) ? 'secret' : maxLength > LONG ? 'long' : 'text' }),
+  string: ({ maxLength = 0, description = '' }, name) => {
+    if (LINES.test(description)) return { kind: 'long' }
+    return { kind: SECRET.test(name) ? 'secret' : maxLength > LONG ? 'long' : 'text' }
+  },
   array: ({ items }) => (items === undefined ? { kind: 'json' } : { kind: 'list', items }),
   object: ({ properties }) => ({ kind: properties === undefined ? 'json' : 'fields' }),
 }

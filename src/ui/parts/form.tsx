@@ -39,7 +39,7 @@ interface FieldsProps {
 const within = (path: string, name: string) => (path === '' ? name : `${path}.${name}`)
 
 /** Words written in capitals. */
-const CAPITALS = /\b(ip|ips|tls|url|http|http3|hsts|alpn|dns|ca|sni|snmp|ntp)\b/g
+const CAPITALS = /\b(ip|ips|tls|url|http|http3|hsts|alpn|dns|ca|sni|snmp|ntp|pem|pfx)\b/g
 
 /** `defaultBackendId` → "Default backend". */
 export function labelOf(name: string): string {
