@@ -243,6 +243,13 @@ t.test('a form shows what has to be filled in', { skip: noBrowser }, async (test
   const end = page.locator('tr:has-text("shop") .badge.bad')
   test.equal(await end.innerText(), 'expired')
 
+  await page.evaluate("location.hash = '#/alerts'")
+  await page.click('.page-head button:has-text("Target")')
+  await field('Name').first().locator('input').fill('chat')
+  await field('URL').first().locator('textarea').fill('https://chat.example.org/hook')
+  await created()
+  test.match(await daemon.data('GET', '/alerts/targets'), [{ name: 'chat', type: 'webhook' }])
+
   await page.evaluate("location.hash = '#/account'")
   await page.click('.card-actions button:has-text("User")')
   await field('Email').locator('input').fill('ann@localhost')

@@ -61,7 +61,12 @@ export function AlertsPage() {
           icon="plus"
           needs="POST /alerts/targets"
           onClick={() =>
-            (editing.value = { title: t('New target'), create: 'alertTargets.create', begin: { type: 'webhook' } })
+            (editing.value = {
+              title: t('New target'),
+              create: 'alertTargets.create',
+              begin: { type: 'webhook' },
+              first: ['name', 'type', 'url'],
+            })
           }
         >
           {t('Target')}
