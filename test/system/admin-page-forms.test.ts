@@ -43,6 +43,28 @@ t.test('settings are changed, and changed back while their form is open', { skip
   test.same(faults, [])
 })
 
+t.test('the form for the time zone begins with the present one', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const path = `/${daemon.node}/system/datetime`
+  await daemon.data('PUT', `${path}/timezone`, { zone: 'Europe/Vienna' })
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/node'`)
+  await page.click('.chip:has-text("Time zone")')
+  const zone = page.locator('.dialog .field:has(> label:text-is("Timezone")) input')
+  await until(
+    'the present zone',
+    () => zone.inputValue(),
+    (value) => value === 'Europe/Vienna',
+  )
+  await zone.fill('Europe/Berlin')
+  await page.click('.dialog-foot button:has-text("Send")')
+  await page.waitForSelector('.dialog [aria-live] pre')
+  test.match(await daemon.data('GET', path), { timezone: 'Europe/Berlin' })
+  test.same(faults, [])
+})
+
 t.test('an operation on a node asks for the node, and accepts no other', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)

@@ -50,6 +50,14 @@ function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
   throw new Refused(UNPROCESSABLE, { code: 'INVALID_QUERY', message: t('Fill in the required fields first.'), errors })
 }
 
+/** Returns where the present values are read: at the same path, or with others of its kind at the one above. */
+function readPathOf({ path }: Operation): string | undefined {
+  const all = [...(api.value?.operations.values() ?? [])]
+  return [path, path.slice(0, path.lastIndexOf('/'))].find((at) =>
+    all.some((one) => one.method === 'GET' && one.path === at),
+  )
+}
+
 /** Fields that the API sends only once and stores as a digest. */
 const ONCE: ReadonlySet<string> = new Set(['token', 'recoveryCodes'])
 
@@ -85,14 +93,11 @@ function Asking({
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     // Settings are edited from their present values.
-    const path = here(operation.path)
+    const readAt = readPathOf(operation)
+    const path = here(readAt ?? '{')
     const isSetting = operation.method === 'PUT' && operation.body !== undefined && !path.includes('{')
     const schema = operation.body === undefined ? undefined : api.value?.whole(operation.body)
-    if (
-      !isSetting ||
-      ![...(api.value?.operations.values() ?? [])].some((one) => one.method === 'GET' && one.path === operation.path)
-    )
-      return
+    if (!isSetting) return
     void ask<Values>('GET', path).then(
       ({ data }) => {
         base.value = Object.fromEntries(Object.entries(data).filter(([name]) => name in (schema?.properties ?? {})))
