@@ -67,7 +67,7 @@ t.test('three nodes, managed on the page alone', { skip: noBrowser }, async (t) 
     await second.daemon.login()
     await logIn(joining)
     await clusterPage(joining)
-    await joining.waitForSelector(`${card('right')} .badge:has-text("current")`)
+    await joining.waitForSelector(`${card('right')} .badge:has-text("this node")`)
   })
 
   await t.test('a node that is gone: what still works, and what can be done', async (t) => {

@@ -116,7 +116,7 @@ const MemberHead = ({ member, isSelf = false }: { readonly member: Member; reado
     </h2>
     <div class="badges">
       <Badge tone={TONES[member.state]}>{t(member.state)}</Badge>
-      {isSelf ? <Badge tone="info">{t('current')}</Badge> : null}
+      {isSelf ? <Badge tone="info">{t('this node')}</Badge> : null}
       {member.isLeader ? <Badge tone="info">{t('leader')}</Badge> : null}
       {member.isVoter ? null : <Badge tone="warn">{t('no vote at the moment')}</Badge>}
     </div>

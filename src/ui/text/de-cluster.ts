@@ -1,5 +1,6 @@
 /** Texts about clusters. */
 export const germanOfClusters: Readonly<Record<string, string>> = {
+  'this node': 'dieser Knoten',
   'link down': 'nicht verbunden',
   'link up': 'verbunden',
   'This node no longer follows the cluster.': 'Dieser Knoten folgt dem Cluster nicht mehr.',
