@@ -5,6 +5,7 @@ import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 import { hang } from '../fixtures/hang.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 /** The page when something around it is unusual. */
 
@@ -92,12 +93,15 @@ t.test('a HAProxy that does not answer: its services are unknown, not down', { s
 
 t.test('just after an apply, not everything is called up', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
+  const off = { name: 'off', mode: 'http', ip: '127.0.0.1', ports: String(await freePort()), enabled: false }
+  await daemon.data('POST', '/layer7proxy/frontends', off)
+  await daemon.data('PUT', '/services/apply')
   const { page, faults } = await openedPage(test, daemon.port)
   let isKnown = false
   await page.route('**/api/v1/overview', async (route) => {
     const response = await route.fetch()
     const { data } = await response.json()
-    const frontends = { total: 1, up: isKnown ? 1 : 0, down: 0 }
+    const frontends = { ...data.layer7.frontends, up: isKnown ? 1 : 0 }
     const layer7 = { ...data.layer7, frontends }
     await route.fulfill({ response, json: { status: 'success', data: { ...data, attention: [], more: 0, layer7 } } })
   })

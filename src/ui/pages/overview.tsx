@@ -1,5 +1,5 @@
 import { eventLineOf } from '../core/event-line.ts'
-import { type Attention, frontendsOf, type Happened, overview, type Overview, type Revision } from '../core/live.ts'
+import { type Attention, type Happened, overview, type Overview, type Revision } from '../core/live.ts'
 import { serversChecked } from '../core/figures.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
@@ -41,9 +41,12 @@ export function OverviewPage() {
       </PageHead>
       {now.attention.length > 0 ? (
         <Needs attention={now.attention} more={now.more} />
-      ) : services.length === 0 || !isEachKnown(now) ? null : (
+      ) : services.length === 0 || !isEachKnown(now, services) ? null : (
         <p class="all-well">
-          <Icon name="check" /> {t('Everything is up: {count:service|services}.', { count: frontendsOf(now) })}
+          <Icon name="check" />{' '}
+          {t('Everything is up: {count:service|services}.', {
+            count: now.layer7.frontends.up + now.layer4.frontends.up,
+          })}
         </p>
       )}
       <div class="tiles">
@@ -98,8 +101,11 @@ export function OverviewPage() {
 }
 
 /** Just after an apply, the figures are still those of a program that knew no such service. */
-const isEachKnown = ({ layer7, layer4 }: Overview): boolean =>
-  [layer7, layer4].every(({ frontends: { total, up, down } }) => total === up + down)
+function isEachKnown({ layer7, layer4 }: Overview, services: readonly Service[]): boolean {
+  const served = services.filter(({ enabled, isPaused }) => enabled && !isPaused)
+  const known = [layer7, layer4].reduce((sum, { frontends: { up, down } }) => sum + up + down, 0)
+  return known >= served.length
+}
 
 const SERVICES = 15
 
