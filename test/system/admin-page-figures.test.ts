@@ -84,7 +84,7 @@ t.test('as many rows as a tall screen shows, and more than one request may name'
   const streams = streamsOf(page)
   await logIn(page)
   await page.waitForSelector('main td .badge:has-text("serving")')
-  const figures = () => page.waitForSelector('main td[data-title="Sessions"]:has-text("0")', { timeout: 10_000 })
+  const figures = () => page.waitForSelector('main td[data-title="Sessions"]:has-text("0")')
   await page.evaluate("location.hash = '#/servers'")
   await test.resolves(figures(), 'the address of the stream is not too long for the daemon')
   test.equal(streams.opened.at(-1), 0, 'everything is followed instead')

@@ -229,7 +229,7 @@ t.test('a form shows what has to be filled in', { skip: noBrowser }, async (test
   const field = (label: string) => page.locator(`.dialog .field:has(> label:has-text("${label}"))`)
   const created = async () => {
     await page.click('.dialog-foot .main')
-    await page.waitForSelector('.dialog', { state: 'detached', timeout: 10_000 })
+    await page.waitForSelector('.dialog', { state: 'detached' })
   }
   await logIn(page)
   await page.click('.menu a:has-text("Services")')

@@ -145,7 +145,7 @@ t.test('roles for one task start at the page of that task', { skip: noBrowser },
     await page.waitForSelector(`main h1:has-text("${menu[0]}")`)
     await page.waitForSelector('.loading', { state: 'detached' })
     test.same(await page.locator('.menu li').allInnerTexts(), menu, name)
-    if (name === 'Monitoring') await page.waitForSelector('main h2:has-text("demo-frontend")', { timeout: 10_000 })
+    if (name === 'Monitoring') await page.waitForSelector('main h2:has-text("demo-frontend")')
     test.same(await page.locator('main .problem').allInnerTexts(), [], `${name} sees no refusal`)
     if (name === 'Backup') {
       test.same(await page.locator('main .card-actions button').allInnerTexts(), ['Upload a file', 'Back up'])
