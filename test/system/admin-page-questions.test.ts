@@ -70,7 +70,7 @@ t.test('the change that waits for confirmation is the one shown', { skip: noBrow
   const { page, faults } = await openedPage(test, daemon.port)
   await logIn(page)
   await page.waitForSelector('.confirm-bar [aria-label="Keep revision 2 by admin@localhost"]')
-  await page.click('.needs li:has-text("unless it is confirmed") >> text=Show')
+  await page.click('.needs li:has-text("unless you confirm it") >> text=Show')
   await page.waitForSelector('[aria-label="Revision 2"] .change:has-text("one")')
   test.equal(await page.locator('.dialog .change .badge').count(), 0, 'a revision has no effect to come')
   await page.keyboard.press('Escape')

@@ -2,10 +2,8 @@ import { familyOfAddress, type KernelAddress } from './kernel-state.ts'
 import type { Run } from '../managed-program.ts'
 
 const TIMEOUT_MS = 10_000
-/** Number of addresses that are announced at once. */
-const GROUP_MAX = 200
-/** Takes a second, in which arping waits for answers. */
-const ANNOUNCE = 'while [ $# -gt 1 ]; do arping -q -U -c 1 -I "$1" "$2" & shift 2; done; wait'
+/** Each takes a second, in which arping waits for answers. */
+const AT_ONCE = 16
 
 /**
  * Tells the neighbours of each IPv4 address which machine has it now. Another one may have had it a moment ago, and a
@@ -14,9 +12,11 @@ const ANNOUNCE = 'while [ $# -gt 1 ]; do arping -q -U -c 1 -I "$1" "$2" & shift 
  */
 export async function announce(addresses: readonly KernelAddress[], run: Run): Promise<void> {
   const told = addresses.filter((address) => familyOfAddress(address) === 4)
-  for (let at = 0; at < told.length; at += GROUP_MAX) {
-    const words = told.slice(at, at + GROUP_MAX).flatMap(({ link, ip }) => [link, ip])
+  for (let at = 0; at < told.length; at += AT_ONCE) {
+    const some = told.slice(at, at + AT_ONCE)
     // The daemon's own unit may open no socket for frames.
-    await run(['sh', '-c', ANNOUNCE, 'sh', ...words], TIMEOUT_MS, { isUnconfined: true })
+    const tell = ({ link, ip }: KernelAddress) =>
+      run(['arping', '-q', '-U', '-c', '1', '-I', link, ip], TIMEOUT_MS, { isUnconfined: true })
+    await Promise.all(some.map(tell))
   }
 }
