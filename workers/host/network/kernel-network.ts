@@ -137,7 +137,8 @@ export class KernelNetwork {
     const result = await this.#turn(work, told)
     // What is stored must be undone as well, which matters only when something settled.
     told.hasChanged ||= isSettling
-    if (result.exitCode === 0) await announce(fresh, this.#run)
+    // Not awaited: the neighbours are told at once, and arping then waits a second for answers.
+    if (result.exitCode === 0) void announce(fresh, this.#run)
     const silent = isSettling && result.exitCode === 0 ? await this.#silentGateways(target) : []
     return { ...result, warnings: [...warnings, ...result.warnings, ...silent] }
   }
