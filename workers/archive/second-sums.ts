@@ -54,9 +54,10 @@ export class SecondSums {
   /** Adds sessions of a process of which no other figure is known now. */
   addSessions(slot: number, value: number, poll: number): void {
     const at = this.#begun(slot)
-    if (this.#gaugePoll[slot] !== poll) for (const metric of GAUGES) this.#sums[at + metric] = Number.NaN
-    this.#sums[at] = this.#gaugePoll[slot] === poll ? (this.#sums[at] ?? 0) + value : value
+    const isFirst = this.#gaugePoll[slot] !== poll
     this.#gaugePoll[slot] = poll
+    if (isFirst) for (const metric of GAUGES) this.#sums[at + metric] = Number.NaN
+    this.#sums[at] = isFirst ? value : (this.#sums[at] ?? 0) + value
   }
 
   #begun(slot: number): number {

@@ -94,10 +94,10 @@ function Asking({
   useEffect(() => {
     // Settings are edited from their present values.
     const readAt = readPathOf(operation)
-    const path = here(readAt ?? '{')
-    const isSetting = operation.method === 'PUT' && operation.body !== undefined && !path.includes('{')
-    const schema = operation.body === undefined ? undefined : api.value?.whole(operation.body)
-    if (!isSetting) return
+    if (operation.method !== 'PUT' || operation.body === undefined || readAt === undefined) return
+    const path = here(readAt)
+    if (path.includes('{')) return
+    const schema = api.value?.whole(operation.body)
     void ask<Values>('GET', path).then(
       ({ data }) => {
         base.value = Object.fromEntries(Object.entries(data).filter(([name]) => name in (schema?.properties ?? {})))
