@@ -225,7 +225,7 @@ function parseAddresses(text: string): readonly JoinAddress[] {
   return addresses.map(
     (address, at) =>
       parseJoinAddress(address) ??
-      refuse('ADDRESS', `The address ${at + 1} of the token is not HOST:PORT, with [HOST] for IPv6`),
+      refuse('ADDRESS', `Address ${at + 1} of the token is not HOST:PORT, with [HOST] for IPv6`),
   )
 }
 

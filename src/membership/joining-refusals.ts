@@ -37,7 +37,7 @@ export function parsedToken(text: string): JoinToken {
     return JoinToken.parse(text)
   } catch (error) {
     if (!(error instanceof JoinTokenError)) throw error
-    throw refusedField('token', error.code, error.message)
+    throw refusedField('token', error.code, `${error.message}; copy the whole token again`)
   }
 }
 

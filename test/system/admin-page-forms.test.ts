@@ -98,6 +98,11 @@ t.test('an operation on one record is not sent without a record', { skip: noBrow
   await page.click('.dialog-foot button:has-text("Send")')
   await page.waitForSelector('.dialog .good-text')
   test.equal((await daemon.data('GET', '/services/pending')).count, 0)
+  await page.click('.dialog-foot button:has-text("Send")')
+  await page.waitForSelector('.dialog .problem')
+  test.equal(await page.locator('.dialog .good-text').count(), 0, 'the earlier success is not shown with the refusal')
+  test.notMatch(await page.innerText('.dialog'), /`/, 'code in the description is shown as such')
+  test.ok(await page.locator('.dialog .hint code').count())
   test.same(faults, [])
 })
 

@@ -37,6 +37,7 @@ t.test('two nodes, one of which is gone', { skip: noBrowser }, async (t) => {
     await die(second)
     await page.waitForSelector('.page-head .badge:has-text("no quorum")')
     await page.waitForSelector('.trouble:has-text("Nothing can be changed until enough nodes answer.")')
+    t.match(await page.innerText('.tiles'), /Nothing can be changed at the moment/)
     t.same(await axeOfLooks(page), [], 'axe without a quorum')
     await page.click('.trouble button:has-text("Go on alone")')
     await page.waitForSelector('.dialog-body .field')

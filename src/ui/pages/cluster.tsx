@@ -93,9 +93,11 @@ function Figures({ cluster }: { readonly cluster: ClusterState }) {
         title={t('Spare votes')}
         value={cluster.spareVotes}
         more={
-          cluster.spareVotes === 0
-            ? t('If one more vote fails, nothing can be changed; traffic continues.')
-            : t('Number of votes that may fail while changes remain possible.')
+          cluster.spareVotes > 0
+            ? t('Number of votes that may fail while changes remain possible.')
+            : cluster.quorum
+              ? t('If one more vote fails, nothing can be changed; traffic continues.')
+              : t('Nothing can be changed at the moment; traffic continues.')
         }
       />
       <Tile

@@ -14,6 +14,11 @@ export const Badge = ({ tone, children }: { readonly tone: Tone; readonly childr
   <span class={`badge ${tone}`}>{children}</span>
 )
 
+/** A text of the API's description, in which code is between backticks. */
+export const Described = ({ text }: { readonly text: string }) => (
+  <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
+)
+
 /** A time in a table; on a narrow screen without year and seconds. */
 export const When = ({ at }: { readonly at: string }) => (
   <time dateTime={at}>

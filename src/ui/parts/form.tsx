@@ -4,7 +4,7 @@ import { begunWith, isBlamed, namesOf, ordered } from '../core/form-order.ts'
 import { shownValue } from '../core/merge.ts'
 import { api, type Api, type Asked, askedOf, asMeant, markedAs, markOf, type Schema } from '../core/schema.ts'
 import { t } from '../core/text.ts'
-import { Button } from './basic.tsx'
+import { Button, Described } from './basic.tsx'
 import { JsonField } from './json-field.tsx'
 import { NumberInput } from './number-input.tsx'
 import { RecordChoice } from './record-choice.tsx'
@@ -116,7 +116,11 @@ function Field(props: FieldProps) {
   const hint = hintOf(asked)
   const about = (
     <>
-      {hint === '' ? null : <small id={`${id}-hint`}>{hint}</small>}
+      {hint === '' ? null : (
+        <small id={`${id}-hint`}>
+          <Described text={hint} />
+        </small>
+      )}
       {error === undefined ? null : (
         <strong id={`${id}-error`} class="error">
           {error}

@@ -24,6 +24,7 @@ const PATHS = {
   pause: 'M8 5v14M16 5v14',
   play: 'M7 5l12 7-12 7z',
   save: 'M12 4v11M7 11l5 5 5-5M4 20h16',
+  copy: 'M8 8h12v12H8zM16 8V4H4v12h4',
   leave: 'M10 4H5v16h5M15 8l4 4-4 4M19 12H9',
   menu: 'M4 7h16M4 12h16M4 17h16',
 } as const

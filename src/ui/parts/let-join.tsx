@@ -170,7 +170,7 @@ function Pasting({ token, role }: { readonly token: string; readonly role: Role 
           onFocus={(event) => event.currentTarget.select()}
         />
       </label>
-      <Button icon={isCopied.value ? 'check' : 'save'} onClick={() => void copy()}>
+      <Button icon={isCopied.value ? 'check' : 'copy'} onClick={() => void copy()}>
         {isCopied.value ? t('Copied') : t('Copy')}
       </Button>
       {role === 'node' ? (

@@ -8,7 +8,7 @@ import { mayById } from '../core/rights.ts'
 import { api, loadApi, type Operation, requiredOf } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { shownOnce, useUnsaved } from '../core/unsaved.ts'
-import { Button, Loading, Problem } from './basic.tsx'
+import { Button, Described, Loading, Problem } from './basic.tsx'
 import { Dialog } from './dialog.tsx'
 import { Fields } from './form.tsx'
 import { noAnswer, useDoing } from './doing.ts'
@@ -60,12 +60,19 @@ function readPathOf({ path }: Operation): string | undefined {
 
 /** Fields that the API sends only once and stores as a digest. */
 const ONCE: ReadonlySet<string> = new Set(['token', 'recoveryCodes'])
+const isShownOnce = (data: unknown): boolean => Object.keys(Object(data)).some((name) => ONCE.has(name))
 
-function Answer({ message, data }: { readonly message: string; readonly data: unknown }) {
-  useUnsaved(
-    Object.keys(Object(data)).some((name) => ONCE.has(name)),
-    shownOnce(),
-  )
+interface AnswerProps {
+  readonly answer: { readonly message: string; readonly data: unknown } | undefined
+  readonly isRefused: boolean
+}
+
+/** Behind the refusal of a later request, the answer to an earlier one would look like a success. */
+function Answer({ answer, isRefused }: AnswerProps) {
+  const isOnce = isShownOnce(answer?.data)
+  useUnsaved(isOnce, shownOnce())
+  if (answer === undefined || (isRefused && !isOnce)) return null
+  const { message, data } = answer
   return (
     <section aria-live="polite">
       <p class="good-text">{message}</p>
@@ -87,7 +94,7 @@ function Asking({
   const body = useSignal<Values>({})
   /** Values that were read, preset or sent: leaving them loses nothing. */
   const kept = useSignal<readonly Values[]>([begin, {}])
-  const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
+  const answer = useSignal<AnswerProps['answer']>(undefined)
   const { isBusy, refusal, run } = useDoing(operation.effect === 'read' ? noAnswer : undefined)
   const base = useSignal<Values | undefined>(undefined)
   const form = useRef<HTMLFormElement>(null)
@@ -164,7 +171,11 @@ function Asking({
     <Dialog title={operation.summary} onClose={onClose} isUnsaved={isUnsaved} isWide foot={foot}>
       <p class="code">{`${operation.method} ${operation.path}`}</p>
       {isAllowed ? null : <Problem text={t('You do not have permission to do this, or no longer have it.')} />}
-      {operation.description === '' ? null : <p class="hint">{operation.description}</p>}
+      {operation.description === '' ? null : (
+        <p class="hint">
+          <Described text={operation.description} />
+        </p>
+      )}
       <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
       <form
         ref={form}
@@ -193,7 +204,7 @@ function Asking({
         )}
         <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
       </form>
-      {answer.value === undefined ? null : <Answer {...answer.value} />}
+      <Answer answer={answer.value} isRefused={refusal.value !== undefined} />
     </Dialog>
   )
 }

@@ -123,6 +123,8 @@ export const germanOfClusters: Readonly<Record<string, string>> = {
   'Spare votes': 'Entbehrliche Stimmen',
   'If one more vote fails, nothing can be changed; traffic continues.':
     'Fällt noch eine Stimme aus, lässt sich nichts ändern; der Verkehr läuft weiter.',
+  'Nothing can be changed at the moment; traffic continues.':
+    'Zurzeit lässt sich nichts ändern; der Verkehr läuft weiter.',
   'Number of votes that may fail while changes remain possible.':
     'So viele Stimmen dürfen ausfallen, ohne dass Änderungen unmöglich werden.',
   Version: 'Version',

@@ -119,7 +119,7 @@ t.test('addresses are HOST:PORT, with brackets around IPv6', async (test) => {
   for (const address of refused) test.equal(problemOf(`fj1.${ID}.${SECRET}.${PIN}.${address}`), 'ADDRESS', address)
   test.same(parseJoinAddress('[2001:db8::1]:9444'), { host: '2001:db8::1', port: 9444 })
   test.equal(parseJoinAddress('2001:db8::1:9444'), undefined)
-  test.throws(() => JoinToken.create(PIN, ['x']), { code: 'ADDRESS', message: /^The address 1 / })
+  test.throws(() => JoinToken.create(PIN, ['x']), { code: 'ADDRESS', message: /^Address 1 / })
   test.throws(() => JoinToken.create(PIN, []), { code: 'ADDRESSES_COUNT' })
   test.throws(() => JoinToken.create('pin', ADDRESSES), { code: 'PIN_LENGTH' })
 })
