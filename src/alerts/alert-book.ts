@@ -40,6 +40,8 @@ export interface Alert {
   /** When it was reported last, in milliseconds since 1970; undefined if it was not. */
   readonly toldAt_ms?: number
   readonly messages: readonly string[]
+  /** Whether it was reported, ended during a silence, and its end is reported when the silence is over. */
+  readonly isEndOwed?: boolean
 }
 
 /** A condition that holds, whether or not it has held for long enough. */
@@ -87,6 +89,8 @@ export class AlertBook {
   readonly #active = new Map<string, Active>()
   /** Ended alerts by id, in the order of their ends. */
   readonly #ended: Map<string, Alert>
+  /** Ids of the ended alerts whose end is to be reported after a silence. */
+  readonly #owed: Set<string>
   /** Alerts of an earlier run, until their rules are evaluated. */
   #found: Map<string, Alert>
   #look = 0
@@ -100,6 +104,7 @@ export class AlertBook {
     const byEnd = (a: Alert, b: Alert) => String(a.endedAt).localeCompare(String(b.endedAt))
     const ended = kept.filter(({ endedAt }) => endedAt !== null).toSorted(byEnd)
     this.#ended = new Map(ended.map((alert) => [alert.id, alert]))
+    this.#owed = new Set(ended.flatMap(({ id, isEndOwed }) => (isEndOwed === true ? [id] : [])))
     const firing = kept.filter(({ endedAt }) => endedAt === null)
     this.#found = new Map(firing.map((alert) => [keyOf({ id: alert.ruleId }, alert.key), alert]))
   }
@@ -166,6 +171,7 @@ export class AlertBook {
    */
   end(rules: ReadonlyMap<string, AlertRule>, unknown: ReadonlySet<string>): void {
     this.#takeOver(rules)
+    this.#tellOwed(rules)
     for (const [key, active] of this.#active) {
       const rule = rules.get(active.rule.id)
       if (rule === undefined) this.#close(key, active, false)
@@ -258,14 +264,31 @@ export class AlertBook {
     const { rule, alert, met } = active
     this.#active.delete(key)
     if (alert === undefined) return
-    const ended = this.#endedNow(alert, active.isUnlisted)
     const { isSilenced, isOurs } = this.#parts
     const isWanted = isTold && rule.resolve && !isEvent(rule) && alert.toldAt_ms !== undefined
-    if (isWanted && !isSilenced(alert) && isOurs(rule, met)) this.#together(rule, 'resolved', ended)
+    const isEndOwed = isWanted && isSilenced(alert)
+    const ended = this.#endedNow(alert, { isUnlisted: active.isUnlisted, isEndOwed })
+    if (isEndOwed) this.#owed.add(ended.id)
+    else if (isWanted && isOurs(rule, met)) this.#together(rule, 'resolved', ended)
   }
 
-  #endedNow(alert: Alert, isUnlisted = false): Alert {
-    const ended = { ...alert, endedAt: new Date(this.#parts.clock.now_ms()).toISOString() }
+  /** Whoever was told that it fires is told that it no longer does, once the silence is over. */
+  #tellOwed(rules: ReadonlyMap<string, AlertRule>): void {
+    for (const id of this.#owed) {
+      const alert = this.#ended.get(id)
+      const rule = rules.get(alert?.ruleId ?? '')
+      if (alert !== undefined && rule?.resolve === true && this.#parts.isSilenced(alert)) continue
+      this.#owed.delete(id)
+      if (alert === undefined) continue
+      const { isEndOwed: _, ...told } = alert
+      this.#keepEnded(told)
+      if (rule?.resolve === true && this.#parts.isOurs(rule, alert)) this.#together(rule, 'resolved', told)
+    }
+  }
+
+  #endedNow(alert: Alert, { isUnlisted = false, isEndOwed = false } = {}): Alert {
+    const endedAt = new Date(this.#parts.clock.now_ms()).toISOString()
+    const ended = { ...alert, endedAt, ...(isEndOwed ? { isEndOwed } : {}) }
     this.#changed.delete(alert)
     if (!isUnlisted) this.#keepEnded(ended)
     return ended

@@ -142,6 +142,33 @@ t.test('a silence suppresses messages; alerts that still fire afterwards are rep
   test.same(look(['a']), ['firing a'])
   isSilent = true
   test.same(look([], 100), [], 'nor is an end reported')
+  isSilent = false
+  test.same(look([]), ['resolved a'], 'which is reported when the silence is over')
+  test.same(look([], 100), [], 'once')
+  isSilent = true
+  test.same([look(['b'], 100), look([], 100)], [[], []])
+  isSilent = false
+  test.same(look([]), [], 'nobody knows of an alert that a silence hid from its beginning to its end')
+  test.end()
+})
+
+t.test('the end of an alert during a silence is reported after a restart, before the alert fires again', (test) => {
+  const isSilenced = (): boolean => isSilent
+  let isSilent = false
+  const first = fixture([DOWN], { isSilenced })
+  test.same(first.look(['a', 'b', 'c'], 31), ['firing a,b,c'])
+  isSilent = true
+  first.look(['c'], 61)
+  const stored = new Map(first.book.takeChanges().puts.map(({ key, value }) => [key, value as Alert]))
+  const again = fixture([DOWN], { isSilenced, isOurs: (_, { key }) => !key.endsWith('b') }, [...stored.values()])
+  test.same(again.look(['a', 'c'], 31), [])
+  isSilent = false
+  test.same(again.look(['a', 'c']), ['resolved a', 'firing a'], 'another node reports the end of b')
+  test.notOk(again.book.ended.some(({ isEndOwed }) => isEndOwed))
+  isSilent = true
+  again.look([], 61)
+  const without = fixture([{ ...DOWN, resolve: false }], {}, again.book.ended)
+  test.same(without.look([]), [], 'the rule no longer reports ends')
   test.end()
 })
 
