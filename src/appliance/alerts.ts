@@ -4,7 +4,7 @@ import { type ClusterView, isSpeaker, troubleOf } from '../alerts/cluster-view.t
 import { type Ending, NodeConditions } from '../alerts/node-conditions.ts'
 import { apiCertificate } from '../listeners/own-certificate.ts'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
-import { certificatesIn } from '../watches/certificate-watch.ts'
+import { certificatesIn, clientAuthoritiesIn } from '../watches/certificate-watch.ts'
 import type { Node } from './node.ts'
 
 export function createAlerts(node: Node): Alerts {
@@ -41,6 +41,7 @@ function endingsOf({ running, nodeId, stateFolder }: Node): readonly Ending[] {
   return [
     ...own.map((one) => ({ ...one, id: `api-${nodeId}` })),
     ...certificatesIn(running).map((one) => ({ ...one, id: ids.get(one.name) ?? one.fingerprint })),
+    ...clientAuthoritiesIn(running).map((one) => ({ ...one, id: one.fingerprint })),
   ]
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hasNames } from '../drivers/haproxy/host-names.ts'
 import { chosenCertificate } from '../listeners/lent-certificate.ts'
 import { type FirstAdministrator, passwordWasShown } from '../auth/first-start.ts'
-import { CertificateWatch, certificatesIn } from '../watches/certificate-watch.ts'
+import { CertificateWatch, certificatesIn, clientAuthoritiesIn } from '../watches/certificate-watch.ts'
 import { apiCertificate } from '../listeners/own-certificate.ts'
 import { Confirmation } from '../watches/confirmation.ts'
 import { defer } from '../base/deferred.ts'
@@ -345,6 +345,7 @@ function createCertificateWatch(node: Node): CertificateWatch {
   const certificates = () => [
     ...(chosenCertificate(running, nodeId) === undefined ? apiCertificate(own) : []),
     ...certificatesIn(running),
+    ...clientAuthoritiesIn(running),
   ]
   return new CertificateWatch({ ...node, certificates })
 }

@@ -4,6 +4,7 @@ import type { Events } from '../events/events.ts'
 import type { Log } from '../base/log.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { quietUntil_ms } from '../rules/acme.ts'
+import { nameOf, neededAuthoritiesOf } from '../rules/client-authorities.ts'
 import { endOf } from '../rules/certificate-end.ts'
 import { Repeated } from '../base/repeated.ts'
 
@@ -37,6 +38,18 @@ export function certificatesIn(running: ConfigView): readonly WatchedCertificate
     quietUntil_ms: quietUntil_ms(running, certificate),
     usedBy: users.get(certificate.id) ?? [],
   }))
+}
+
+/** Returns the authorities that verify clients: when one ends, HAProxy refuses all of its clients. */
+export function clientAuthoritiesIn(running: ConfigView): readonly WatchedCertificate[] {
+  const found = new Map<string, WatchedCertificate>()
+  for (const frontend of running.list('l7Frontends'))
+    for (const { fingerprint256: fingerprint, subject, validTo } of neededAuthoritiesOf(frontend)) {
+      const usedBy = [...(found.get(fingerprint)?.usedBy ?? []), `frontend ${frontend.name}`]
+      const name = `${nameOf(subject)} in clientCa`
+      found.set(fingerprint, { name, fingerprint, notAfter: new Date(validTo), usedBy })
+    }
+  return [...found.values()]
 }
 
 /** Returns the names of the objects that present each certificate, by its id. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CertificateWatch, certificatesIn } from '../../../src/watches/certificate-watch.ts'
+import { CertificateWatch, certificatesIn, clientAuthoritiesIn } from '../../../src/watches/certificate-watch.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
@@ -72,6 +72,25 @@ t.test('every certificate of running is watched, with the names of its users', a
     { name: 'spare', usedBy: [] },
   ])
   test.equal(certificatesIn(running)[0]?.notAfter.toISOString(), shown.facts.validTo)
+})
+
+t.test('the authorities of clients are watched, each once', (test) => {
+  const { pair } = certificateMaker(test)
+  const [root, other] = [pair({ name: 'Root', isCa: true, days: 9 }), pair({ name: 'Other', isCa: true, days: 8 })]
+  const asks = { certificates: ['c'], clientVerify: 'required' as const }
+  const running = viewOf({
+    l7Frontends: [
+      frontend('f', null, { ...asks, clientCa: root.cert + other.cert }),
+      frontend('g', null, { ...asks, clientCa: root.cert }),
+      frontend('h', null, { ...asks, clientCa: root.cert, enabled: false }),
+    ],
+  })
+  test.match(clientAuthoritiesIn(running), [
+    { name: 'CN=Root in clientCa', fingerprint: /^[\dA-F]{2}:/, usedBy: ['frontend f', 'frontend g'], notAfter: Date },
+    { name: 'CN=Other in clientCa', usedBy: ['frontend f'] },
+  ])
+  test.equal(clientAuthoritiesIn(running).length, 2)
+  test.end()
 })
 
 t.test('one that an order renews is only reported when that fails', async (test) => {
