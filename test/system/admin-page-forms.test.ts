@@ -269,7 +269,23 @@ t.test('a form shows what has to be filled in', { skip: noBrowser }, async (test
   await field('Name').first().locator('input').fill('chat')
   await field('URL').first().locator('textarea').fill('https://chat.example.org/hook')
   await created()
-  test.match(await daemon.data('GET', '/alerts/targets'), [{ name: 'chat', type: 'webhook' }])
+  await page.click('.page-head button:has-text("Target")')
+  await field('Name').first().locator('input').fill('duty')
+  await page.selectOption('.dialog select >> nth=0', 'mail')
+  await page.waitForSelector('.dialog .field:not(details *):has(> label:has-text("Host"))')
+  const offered = await page.locator('.dialog .field:not(details *):not(.field .field) > label').allInnerTexts()
+  test.match(offered.join(), /^Name[^,]*,Type[^,]*,Host,From,.*Username,Password/, 'what a mail needs, and no URL')
+  await field('Host').first().locator('input').fill('mail.example.org')
+  await field('From').first().locator('input').fill('lb@example.org')
+  const to = page.locator('.dialog fieldset:has(> legend:text-is("To"))')
+  await to.locator('button').click()
+  await to.locator('input').fill('duty@example.org')
+  test.notMatch(await page.innerText('.dialog'), /null: none/, 'nor what an empty field is in JSON')
+  await created()
+  test.match(await daemon.data('GET', '/alerts/targets'), [
+    { name: 'chat', type: 'webhook' },
+    { name: 'duty', type: 'mail', to: ['duty@example.org'] },
+  ])
 
   await page.evaluate("location.hash = '#/account'")
   await page.click('.card-actions button:has-text("User")')

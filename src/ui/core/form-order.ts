@@ -9,14 +9,13 @@ const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(
 export const namesOf = ({ properties = {} }: Schema): readonly string[] =>
   Object.entries(properties).flatMap(([name, { readOnly }]) => (readOnly === true ? [] : [name]))
 
-/** Returns the fields to show at once: required ones, those in `first`, and those with a value. */
+/** Returns the fields to show at once, in addition to chosen ones: those that are required or have a value. */
 export function begunWith(
   { properties = {}, required = [] }: Schema,
   value: Readonly<Record<string, unknown>>,
-  first: readonly string[],
 ): ReadonlySet<string> {
   const says = (name: string) => value[name] !== undefined && !isSame(value[name], properties[name]?.default)
-  return new Set([...first, ...required, ...Object.keys(properties).filter(says)])
+  return new Set([...required, ...Object.keys(properties).filter(says)])
 }
 
 /** Returns whether the field, or something within it, was refused. */

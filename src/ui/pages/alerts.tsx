@@ -43,6 +43,14 @@ interface Silenced {
 
 const TONES: Readonly<Record<Alert['severity'], Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 
+/** The fields without which a target of this type reports nothing, or is not secure. */
+const NEEDED_BY_TARGET: Readonly<Record<string, readonly string[]>> = {
+  mail: ['host', 'from', 'to', 'username', 'password'],
+  webhook: ['url', 'template'],
+  syslog: ['host', 'transport'],
+  snmp: ['host', 'version', 'username', 'authPassphrase', 'privacyPassphrase'],
+}
+
 /** Current alerts, rules, and targets. */
 export function AlertsPage() {
   const alerts = useRecords<Alert>('/alerts')
@@ -65,7 +73,7 @@ export function AlertsPage() {
               title: t('New target'),
               create: 'alertTargets.create',
               begin: { type: 'webhook' },
-              first: ['name', 'type', 'url'],
+              first: ({ type }) => ['name', 'type', ...(NEEDED_BY_TARGET[String(type)] ?? [])],
             })
           }
         >

@@ -32,7 +32,7 @@ interface FieldsProps {
   readonly value: Values
   readonly errors: readonly FieldError[]
   readonly onChange: (value: Values) => void
-  /** Fields to show first; the others are behind a click unless they have a value. */
+  /** Fields to show first; the others are behind a click unless they had a value when the form was opened. */
   readonly first?: readonly string[]
 }
 
@@ -63,8 +63,8 @@ export function Fields({ schema, path = '', value, errors, onChange, first = [] 
   const { properties = {}, required = [] } = whole
   const names = namesOf(whole)
   if (begun.current === undefined) {
-    const early = begunWith(whole, value, first)
-    begun.current = { early, isOpen: !names.some((name) => early.has(name)) }
+    const early = begunWith(whole, value)
+    begun.current = { early, isOpen: !names.some((name) => early.has(name) || first.includes(name)) }
   }
   const blamed = names.filter((name) => isBlamed(within(path, name), errors))
   begun.current.early = new Set([...begun.current.early, ...blamed])
@@ -158,7 +158,7 @@ function Field(props: FieldProps) {
 
 function hintOf({ schema: { description = '' } }: Asked): string {
   // Describes an empty field in JSON only.
-  return description === 'Record id.' ? '' : description.replace(/ ?null: as if never chosen\.$/, '')
+  return description === 'Record id.' ? '' : description.replace(/ ?null: (?:as if never chosen|none)\.$/, '')
 }
 
 interface InputProps extends FieldProps {

@@ -25,8 +25,8 @@ export interface Editing {
   readonly id?: string | undefined
   /** Initial values of a new record. */
   readonly begin?: Values
-  /** Fields to show first. */
-  readonly first?: readonly string[]
+  /** Fields to show first, which may depend on the values of others. */
+  readonly first?: readonly string[] | ((value: Values) => readonly string[])
 }
 
 interface Draft {
@@ -196,7 +196,7 @@ interface Beside {
   readonly schema: Schema
   readonly value: Values
   readonly errors: readonly FieldError[]
-  readonly first: readonly string[]
+  readonly first: NonNullable<Editing['first']>
   readonly lines: { readonly section: string; readonly before: string | undefined } | undefined
   readonly onChange: (value: Values) => void
   readonly onSubmit: () => void
@@ -211,7 +211,13 @@ const FormBesideLines = ({ form, schema, value, errors, first, lines, onChange, 
         onSubmit()
       }}
     >
-      <Fields schema={schema} value={value} errors={errors} first={first} onChange={onChange} />
+      <Fields
+        schema={schema}
+        value={value}
+        errors={errors}
+        first={typeof first === 'function' ? first(value) : first}
+        onChange={onChange}
+      />
       <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
     </form>
     {lines === undefined ? null : <RenderedLines {...lines} value={value} />}
