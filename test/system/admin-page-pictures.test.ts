@@ -13,10 +13,9 @@ import { freePort } from '../fixtures/traffic.ts'
 
 /**
  * Pictures of every page and designed state in each look, for review by a person:
- * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`, and with the fonts of
- * the machine if FONTCONFIG_FILE is /etc/fonts/fonts.conf.
- * Those of docs/images are `page-*.png`; its `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png`
- * and `lines.light.png`.
+ * `FULCRUM_TEST_PICTURES=FOLDER npm test -- --timeout=900 test/system/admin-page-pictures.test.ts`, and with the fonts
+ * of the machine if FONTCONFIG_FILE is /etc/fonts/fonts.conf. Those of docs/images are `page-*.png`; its
+ * `page-cluster.png` and `page-lines.png` are `cluster-node-gone.light.png` and `lines.light.png`.
  */
 
 const FOLDER = process.env['FULCRUM_TEST_PICTURES'] ?? ''
