@@ -165,10 +165,10 @@ class Words {
  */
 function isUp({ letters }: TakenColumns, object: number): 0 | 1 | undefined {
   const [first, second] = [letters[object * 2], letters[object * 2 + 1]]
-  // UP, OPEN, NOLB, DRAIN; DOWN, STOP; neither MAINT nor "no check".
+  // UP, OPEN, NOLB, DRAIN; DOWN, STOP, PAUSED; neither MAINT nor "no check".
   if (first === 0x55 || first === 0x4f || first === 0x4e) return 1
   if (first === 0x44) return second === 0x4f ? 0 : 1
-  return first === 0x53 ? 0 : undefined
+  return first === 0x53 || first === 0x50 ? 0 : undefined
 }
 
 /** Returns the applied state, or HAProxy's status if states are not applied here. */

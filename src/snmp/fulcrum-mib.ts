@@ -43,7 +43,7 @@ export function stateOf(status: string | undefined): number {
   if (['UP', 'OPEN', 'FULL'].includes(word)) return STATE.up
   if (word === 'DOWN') return STATE.down
   if (['DRAIN', 'NOLB'].includes(word)) return STATE.draining
-  if (word === 'MAINT') return STATE.maintenance
+  if (['MAINT', 'PAUSED'].includes(word)) return STATE.maintenance
   if (word === 'STOP') return STATE.stopped
   return status === 'no check' ? STATE.unchecked : STATE.unknown
 }

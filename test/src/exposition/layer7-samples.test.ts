@@ -122,6 +122,21 @@ t.test('other objects have another version, and nothing of the earlier ones stay
   test.same(sessions(inputOf(two, 2)), [line('b', 3), line('c', 4)])
 })
 
+/** Frontends with these values in `status`. */
+function frontendsOf(...statuses: readonly string[]): Layer7Input {
+  const input = inputOf(statuses.map((status, at) => [String(at), status, '', '', 0]))
+  const { rowOf } = input.kinds.server
+  const labels = labelsOf(statuses.map((_, at) => `{frontend="${at}"`))
+  return { ...input, kinds: { ...input.kinds, server: NONE, frontend: { labels, rowOf } } }
+}
+
+t.test('a frontend that was paused, or has ended, accepts no connections', async (test) => {
+  const next = documents()
+  const ups = (...statuses: readonly string[]) => next(frontendsOf(...statuses)).match(/(?<=_up\{.*)\d$/gm)
+  test.same(ups('OPEN', 'PAUSED', 'STOP', ''), ['1', '0', '0'])
+  test.same(ups('PAUSED', 'OPEN', 'OPEN', ''), ['0', '1', '1'])
+})
+
 /** Backends with these values in `status`, `act` and `bck`. */
 function backendsOf(rows: readonly (readonly [status: string, active: string, backup: string])[]): Layer7Input {
   const empty = inputOf([])

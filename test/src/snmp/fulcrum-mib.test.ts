@@ -133,6 +133,7 @@ t.test('every status word of HAProxy is a state', async (test) => {
     'MAINT (via b/s)': 5,
     'MAINT (resolution)': 5,
     'no check': 6,
+    PAUSED: 5,
     STOP: 7,
     UNKNOWN: 1,
   }
