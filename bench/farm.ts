@@ -69,6 +69,7 @@ export class Farm {
       const values: Readonly<Record<string, string | number>> = {
         pxname: row.proxy,
         svname: row.server,
+        iid: 2,
         status: row.type === 0 ? 'OPEN' : 'UP',
         mode: 'http',
         type: row.type,

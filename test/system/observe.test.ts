@@ -193,11 +193,13 @@ t.test(
 
 t.test('a master socket and a TCP port are recognised', { timeout: 1_800_000 }, async (test) => {
   const tcp = await freePort()
-  const { haproxy, port } = await site(test, `level operator\n  stats socket ipv4@127.0.0.1:${tcp} level user`)
+  const { haproxy, port, proxies } = await site(test, `level operator\n  stats socket ipv4@127.0.0.1:${tcp} level user`)
+  haproxy.configure(proxies('backend MASTER\n  server db 127.0.0.1:9\n'))
   await haproxy.start()
   const master = await observer(test, haproxy.masterSocket)
   const process = await observer(test, `ipv4@127.0.0.1:${tcp}`)
   const [one, other] = [await upAgain(master), await upAgain(process)]
+  test.same(names(one.backends), ['shop', 'blog', 'MASTER'], 'a name that HAProxy uses itself hides nothing')
   test.same(
     one.reals.map(({ id }: { id: string }) => id),
     other.reals.map(({ id }: { id: string }) => id),

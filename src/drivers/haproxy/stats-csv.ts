@@ -41,6 +41,7 @@ const COMMA = 0x2c
 const QUOTE = 0x22
 const LINE = 0x0a
 const HASH = 0x23
+const ZERO = 0x30
 const HEADER_START = '# pxname,svname,'
 
 export interface StatHeader {
@@ -155,16 +156,9 @@ const lowBits = (bytes: Uint8Array, from: number, to: number): number =>
   Number(BigInt.asUintN(EXACT_BITS, BigInt(decoder.decode(bytes.subarray(from, to)))))
 const EXACT_BITS = 53
 
-/** HAProxy's internal proxies (the whole name, with the comma after it), and lines that are no rows. */
-const INTERNAL = ['GLOBAL,', 'MASTER,', '#'].map((name) => encoder.encode(name))
-
-function isInternal(bytes: Uint8Array, at: number): boolean {
-  return INTERNAL.some((name) => matches(bytes, at, name))
-}
-
 /** The columns of one header version, prepared for the scan. */
 interface ScanPlan {
-  /** Per column: index of the stored value, TYPE, STATUS, or SKIP. */
+  /** Per column: index of the stored value, TYPE, STATUS, NUMBER, or SKIP. */
   readonly roles: Int8Array
   /** Columns after this one are skipped together. */
   readonly last: number
@@ -173,17 +167,20 @@ interface ScanPlan {
 const SKIP = -1
 const TYPE = STORED_COUNT
 const STATUS = STORED_COUNT + 1
+const NUMBER = STORED_COUNT + 2
 
 function planScan(header: StatHeader): ScanPlan | undefined {
   const type = header.columns.get('type')
   const stored = STORED_COLUMNS.map((names) => names.flatMap((name) => header.columns.get(name) ?? []))
   const status = header.columns.get('status')
   if (type === undefined || stored.slice(0, NEEDED_COUNT).some(({ length }) => length === 0)) return undefined
-  const last = Math.max(type, status ?? 0, ...stored.flat())
+  const number = header.columns.get('iid')
+  const last = Math.max(type, status ?? 0, number ?? 0, ...stored.flat())
   const roles = new Int8Array(last + 1).fill(SKIP)
   for (const [index, columns] of stored.entries()) for (const column of columns) roles[column] = index
   roles[type] = TYPE
   if (status !== undefined) roles[status] = STATUS
+  if (number !== undefined) roles[number] = NUMBER
   return { roles, last }
 }
 
@@ -214,6 +211,10 @@ function note(values: Float64Array, base: number, role: number, value: number): 
   values[base + role] = before === before ? before + value : value
 }
 
+/** Whether a line is no row, or one of HAProxy's own proxies, by their number (`iid`): anybody may call one MASTER. */
+const isInternal = (bytes: Uint8Array, start: number, number: number): boolean =>
+  bytes[start] === HASH || bytes[number] === ZERO
+
 /** Scans one row; returns the start of the next, or -1 when the row is short. */
 function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPlan, quoted: boolean): number {
   if (rows.count === rows.starts.length) grow(rows)
@@ -221,6 +222,7 @@ function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPla
   const base = rows.count * STORED_COUNT
   let at = start
   let kind = 255
+  let number = -1
   rows.statuses[rows.count] = 0
   rows.values.fill(Number.NaN, base, base + STORED_COUNT)
   for (let column = 0; column <= last; column++) {
@@ -229,11 +231,12 @@ function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPla
     const role = roles[column] ?? SKIP
     if (role === TYPE) kind = parseNumber(bytes, at, end)
     else if (role === STATUS) rows.statuses[rows.count] = at
+    else if (role === NUMBER) number = at
     else if (role !== SKIP && end > at) note(rows.values, base, role, parseNumber(bytes, at, end))
     if (column === 1) rows.nameEnds[rows.count] = end
     at = end + 1
   }
-  if (kind <= SERVER_ROW && !(bytes[start] === HASH || isInternal(bytes, start))) {
+  if (kind <= SERVER_ROW && !isInternal(bytes, start, number)) {
     rows.starts[rows.count] = start
     rows.kinds[rows.count] = kind
     rows.count++

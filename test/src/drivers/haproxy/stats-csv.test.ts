@@ -89,18 +89,23 @@ t.test('empty and odd values are unknown, large ones exact, and larger ones wrap
   ])
 })
 
-t.test("listeners and HAProxy's own proxies are left out", async (t) => {
-  const row = (name: string, type: number) => `${name},x,1,2,3,4,${type},,`
+t.test("listeners and HAProxy's own proxies are left out, and no other proxy for its name", async (t) => {
+  const row = (name: string, iid: number, type: number) => `${name},x,1,2,3,4,${iid},${type},,`
   const rows = [
-    row('GLOBAL', 1),
-    row('MASTER', 0),
-    row('#hidden', 1),
-    row('fe', 3),
-    row('fe', 0),
-    row('MASTER-db', 0),
-    row('GLOBAL_x', 0),
+    row('GLOBAL', 0, 1),
+    row('MASTER', 0, 0),
+    row('#hidden', 2, 1),
+    row('fe', 2, 3),
+    row('fe', 2, 0),
+    row('MASTER', 3, 0),
+    row('GLOBAL', 40, 1),
   ]
-  t.equal(scanned(bytesOf(`${HEADER}\n${rows.join('\n')}\n\n`))?.length, 3)
+  const header = HEADER.replace(',type', ',iid,type')
+  t.strictSame(scanned(bytesOf(`${header}\n${rows.join('\n')}\n\n`), 1), [
+    ['fe', 'x', 0, 1],
+    ['MASTER', 'x', 0, 1],
+    ['GLOBAL', 'x', 1, 1],
+  ])
 })
 
 t.test('a torn answer is no answer, wherever it is torn', async (t) => {
