@@ -67,10 +67,14 @@ function tell(
       else reject(failureOf(error))
     }
     const oid = `${FULCRUM_OID}.0.${NOTIFICATIONS[message.phase]}`
-    if (version === '2c') session.trap(oid, varbindsOf(message, alert), done)
-    else session.inform(oid, varbindsOf(message, alert), done)
+    const varbinds = varbindsOf(message, alert)
+    if (version === '2c') session.trap(oid, varbinds, { upTime: uptime() }, done)
+    else session.inform(oid, varbinds, { upTime: uptime() }, done)
   })
 }
+
+/** Returns sysUpTime, which begins again after 497 days; net-snmp refuses larger numbers, and takes 0 for none. */
+const uptime = (): number => Math.floor(process.uptime() * 100) % 2 ** 32 || 1
 
 /** An agent that does not know the user answers with a report; an absent one does not answer. */
 function failureOf(error: Error): Failed {

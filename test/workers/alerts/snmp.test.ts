@@ -31,6 +31,21 @@ t.test('snmptrapd accepts traps of version 2c', { skip: noTrapd }, async (test) 
   test.match(text, `${OID}.1.5.6.0 = STRING: "shop/web-1"`)
 })
 
+t.test('the uptime in a notification wraps around after 497 days, as SNMP has it', { skip: noTrapd }, async (test) => {
+  const uptime = process.uptime.bind(process)
+  test.teardown(() => Object.assign(process, { uptime }))
+  process.uptime = () => 2 ** 32 / 100 + 86_400
+  const user = 'createUser signed SHA "authentic secret"'
+  const manager = await snmptrapd(test, ['authCommunity log of-ours', user, 'authUser log signed auth'])
+  const target = { type: 'snmp', host: '127.0.0.1', port: manager.port } as const
+  const trap = { ...target, version: '2c', community: 'of-ours' } as const
+  test.same(await deliver(sendingTo(trap)), { taken: 1, failure: undefined })
+  test.match(await manager.received('message-1'), /1\.3\.6\.1\.2\.1\.1\.3\.0 = [^\n]*\(8640000\)/)
+  const inform = { ...target, username: 'signed', authAlgorithm: 'sha', authPassphrase: 'authentic secret' } as const
+  test.same(await deliver(sendingTo(inform, [alertMessage({ id: 'message-2' })])), { taken: 1, failure: undefined })
+  test.match(await manager.received('message-2'), /\(8640000\)[^]*\(8640000\)/)
+})
+
 t.test('snmptrapd acknowledges informs of version 3', { skip: noTrapd }, async (test) => {
   const manager = await snmptrapd(test, [
     'createUser both SHA-256 "authentic secret" AES "private secret"',
