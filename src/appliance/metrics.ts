@@ -73,7 +73,10 @@ async function nodeFigures(
   const { accessLogs, engine, jobs, membership, nodeId, running, stateFolder, store } = node
   const { system, user } = process.cpuUsage()
   const { counts } = accessLogs
-  const held = new Set(here.tells().held.map(({ ip }) => ip))
+  const addresses = here.tells()
+  const held = new Set(addresses.held.map(({ ip }) => ip))
+  // In trial the network is only recorded, and nobody looks at the machine's addresses.
+  const areKnown = addresses.isReady !== null
   const isOwn = chosenCertificate(running, nodeId) === undefined
   return {
     nodeId,
@@ -97,7 +100,7 @@ async function nodeFigures(
     jobs: jobs.list(),
     cluster,
     floatingIps: [...running.list('floatingIps')]
-      .filter(({ enabled }) => enabled)
+      .filter(({ enabled }) => enabled && areKnown)
       .map(({ id, ip }) => ({ id, ip, isHeld: held.has(ip) })),
   }
 }

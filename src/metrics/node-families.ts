@@ -52,7 +52,10 @@ export const NODE = {
     'kind',
     'state',
   ]),
-  floatingIp: gauge('floating_ip_held', 'Whether this node holds the address.', ['floating_ip_id', 'ip']),
+  floatingIp: gauge('floating_ip_held', 'Whether this node holds the address; absent in trial.', [
+    'floating_ip_id',
+    'ip',
+  ]),
   cluster: info('cluster', 'Cluster of the node.', ['cluster_id', 'cluster']),
   quorum: gauge('cluster_quorum', 'Whether changes can be made.'),
   spareVotes: gauge('cluster_spare_votes', 'Number of votes that may be lost before changes become impossible.'),

@@ -27,3 +27,13 @@ t.test('a HAProxy that does not answer is 0 where a frontend needs it', async (t
   const { attention } = (await call('GET', '/overview')).json.data
   test.match(attention, [{ kind: 'haproxy', severity: 'critical' }])
 })
+
+t.test('who holds a floating IP is unknown where the network is only recorded', async (test) => {
+  const { call } = await applianceFixture(test)
+  const group = { name: 'lan', networkIp: '192.0.2.0', networkMask: 24 }
+  const { id: groupId } = (await call('POST', '/ipgroups', { body: group })).json.data
+  const body = { groupId, ip: '192.0.2.50', enabled: true }
+  test.equal((await call('POST', '/fips', { body })).status, 201)
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  test.notMatch((await call('GET', '/metrics')).text, 'fulcrum_floating_ip_held', 'no alert that no node holds it')
+})
