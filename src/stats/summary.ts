@@ -110,20 +110,19 @@ async function countLayer7(
     const { backend, real } = member
     const row = rows[at] ?? -1
     const { text, health } = said.status(row)
-    if (real !== undefined)
-      return judge(
-        counts,
-        backend,
-        real,
-        names.state?.(real.ripId) ?? (text.startsWith('MAINT') ? 'halted' : undefined),
-        health,
-      )
+    if (real !== undefined) return judge(counts, backend, real, names.state?.(real.ripId) ?? stateIn(text), health)
     // HAProxy reports UP for a backend without any server, and answers 503.
     const takes = (said.number(row, 'act') ?? 1) + (said.number(row, 'bck') ?? 0) > 0
     const isUp = text === '' ? undefined : text.startsWith('UP')
     return counts.backend(backend, isUp === true && !takes ? undefined : isUp)
   })
   return counts
+}
+
+/** Returns the state of a real server that others configure, if HAProxy says that it gets no new clients. */
+function stateIn(status: string): 'halted' | 'drained' | undefined {
+  if (status.startsWith('MAINT')) return 'halted'
+  return status.startsWith('DRAIN') ? 'drained' : undefined
 }
 
 /** Returns the summary of Layer 4 from the last reading of the kernel's table. */

@@ -91,13 +91,21 @@ t.test('layer 7: all data come from one answer, although another one arrives mea
   test.match((await summary).layer.reals, { total: 50_000, up: 50_000 })
 })
 
-t.test('layer 7 of a HAProxy that is configured by others: servers in maintenance are halted', async (test) => {
-  const live = liveOf([row('b1', 'up', '0', 'UP', 2), row('b1', 'down', '0', 'MAINT (via b2/x)', 2)])
-  const { state: _state, ...observed } = names
-  const { layer } = await summarizeLayer7(live, new PlacedObjects(observed))
-  test.match(layer.reals, { total: 6, up: 1, halted: 1, down: 0, unknown: 4 })
-  test.same(layer.backends, { total: 2, up: 0, down: 0 }, 'an unknown one is neither')
-})
+t.test(
+  'layer 7 of a HAProxy that is configured by others: maintenance is halted, draining is drained',
+  async (test) => {
+    const live = liveOf([
+      row('b1', 'up', '0', 'UP', 2),
+      row('b1', 'down', '0', 'MAINT (via b2/x)', 2),
+      row('b1', 'drained', '0', 'DRAIN', 2),
+      row('b1', 'new', '0', 'DRAIN (agent)', 2),
+    ])
+    const { state: _state, ...observed } = names
+    const { layer } = await summarizeLayer7(live, new PlacedObjects(observed))
+    test.match(layer.reals, { total: 6, up: 1, halted: 1, drained: 2, down: 0, unknown: 2 })
+    test.same(layer.backends, { total: 2, up: 0, down: 0 }, 'an unknown one is neither')
+  },
+)
 
 t.test('layer 7 without an answer: nothing is up, nothing is down', async (test) => {
   const live = new LiveAnswers(names, 'n')
