@@ -27,7 +27,7 @@ export interface Pool<T> {
 
 export interface PoolOptions {
   readonly threads: number
-  /** Number of tasks that one thread runs at once, for tasks that mostly wait; 1 when absent. */
+  /** Number of tasks that one thread runs at once, for a single thread whose tasks mostly wait; 1 when absent. */
   readonly tasksPerThread?: number
   /** An unused thread ends after this time; its memory (about 20 MB) is worth more than its start (about 50 ms). */
   readonly idle_ms: number
@@ -43,6 +43,12 @@ export interface PoolOptions {
   /** Plain data that every thread starts with. */
   readonly workerData: unknown
 }
+
+/**
+ * Gives every task to the first thread: Piscina's own choice gives tasks that can be aborted to idle threads only. The
+ * pool itself passes no more tasks than the thread may have.
+ */
+const firstThread = <T>(_: unknown, [thread]: readonly T[]): T | null => thread ?? null
 
 /** A pool of threads. Piscina's own queue does not keep the order of arrival, so tasks wait here. */
 export class WorkerPool<T> implements Pool<T> {
@@ -72,6 +78,7 @@ export class WorkerPool<T> implements Pool<T> {
       minThreads: 0,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
+      ...(tasksPerThread === 1 ? {} : { loadBalancer: firstThread }),
       idleTimeout: idle_ms,
       // Awake between tasks as well, so that a program that it started is reaped when it ends.
       atomics: 'disabled',

@@ -103,6 +103,21 @@ t.test('many of a kind delay no other kind', async (t) => {
   t.same(await pool.run('order', undefined), order)
 })
 
+t.test('a thread that takes several tasks runs them at once', async (t) => {
+  const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
+  writeFileSync(
+    file,
+    `let [here, open] = [0, () => {}]
+    const all = new Promise((resolve) => (open = resolve))
+    export const meet = (count) => (++here === count && open(count), all)`,
+  )
+  const options = { threads: 1, tasksPerThread: 3, idle_ms: 60_000, queue_max: 8, workerData: undefined }
+  const pool = new WorkerPool<{ meet(count: number): Promise<number> }>(pathToFileURL(file), options)
+  t.teardown(() => pool.close())
+  t.same(await Promise.all([3, 3, 3].map((count) => pool.run('meet', count))), [3, 3, 3], 'with a cold thread')
+  t.same(await Promise.all([1, 1].map((count) => pool.run('meet', count))), [3, 3])
+})
+
 for (const isCutOff of [false, true])
   t.test(`a thread that loads its modules ends after it has them${isCutOff ? ', cut off' : ''}`, async (t) => {
     const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
