@@ -9,21 +9,55 @@ import { linesOf, plain, titleOf } from './words.ts'
 
 const PORTS = { tls: 465, starttls: 587, tcp: 25 } as const
 const CONNECT_MS = 10_000
-const SILENT_MS = 20_000
+/** Some servers greet late, which programs that send spam do not wait for. */
+const GREETING_MS = 30_000
+/** How long it may take until the server has the whole text; also how long a test takes at most. */
+const HAND_OVER_MS = 60_000
+/** A server may judge the text for ten minutes (RFC 5321, 4.5.3.2.6). If it took it all the same, it gets it twice. */
+const JUDGE_MS = 600_000
 const SUBJECT_MAX = 250
 
 /** Sends all messages over one connection. */
 export const mailWay: Way = async function* mailWay(sending) {
   const { target, messages, hostname } = sending
   const found = await placeOf(target.host ?? '', sending)
-  const transport = createTransport(optionsOf(target, found, hostname))
+  const handOver = new HandOver()
+  const transport = createTransport(optionsOf(target, found, hostname, handOver))
+  transport.use('stream', ({ message }, done) => {
+    message.processFunc((text) => text.once('end', () => handOver.end()))
+    done()
+  })
   try {
     for (const message of messages) {
+      handOver.begin(message.phase === 'test')
       await send(transport, mailOf(message, target, hostname), `${target.id} ${message.id}`)
       yield 1
     }
   } finally {
+    handOver.close()
     transport.close()
+  }
+}
+
+/** Ends the connection to a server that does not take a text in time. */
+class HandOver {
+  socket: Socket | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isTest = false
+
+  begin(isTest: boolean): void {
+    this.close()
+    this.#isTest = isTest
+    this.#timer = setTimeout(() => this.socket?.destroy(new Error('it does not answer')), HAND_OVER_MS)
+  }
+
+  /** Call when the server has the text. Nobody waits for a test as long as a server may judge it. */
+  end(): void {
+    if (!this.#isTest) this.close()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
   }
 }
 
@@ -58,7 +92,12 @@ async function send(transport: Transporter, mail: Mail, key: string): Promise<vo
   throw new Failed('send', rejectedErrors.map(reasonOf).join('; '), { isFinal })
 }
 
-function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarget, found: Found, name: string) {
+function optionsOf(
+  { host = '', port, transport = 'tls', ...target }: AlertTarget,
+  found: Found,
+  name: string,
+  handOver: HandOver,
+) {
   const { username, password, caCertificate } = target
   const own = port ?? PORTS[transport]
   return {
@@ -67,7 +106,7 @@ function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarge
     host,
     port: own,
     // Otherwise the library would resolve the name again.
-    getSocket: (_: object, got: OnSocket) => open(host, own, found, got),
+    getSocket: (_: object, got: OnSocket) => (handOver.socket = open(host, own, found, got)),
     secure: transport === 'tls',
     requireTLS: transport === 'starttls',
     ignoreTLS: transport === 'tcp',
@@ -79,9 +118,9 @@ function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarge
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(caCertificate === undefined ? {} : { ca: caCertificate }),
     },
-    connectionTimeout: CONNECT_MS,
-    greetingTimeout: CONNECT_MS,
-    socketTimeout: SILENT_MS,
+    connectionTimeout: GREETING_MS,
+    greetingTimeout: GREETING_MS,
+    socketTimeout: JUDGE_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
   } as const
@@ -89,7 +128,7 @@ function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarge
 
 type OnSocket = (error: Error | null, opened?: { readonly connection: Socket }) => void
 
-function open(host: string, port: number, { lookup }: Found, got: OnSocket): void {
+function open(host: string, port: number, { lookup }: Found, got: OnSocket): Socket {
   const socket = connect({ host, port, lookup, timeout: CONNECT_MS })
   const end = (error: Error) => {
     socket.destroy()
@@ -104,6 +143,7 @@ function open(host: string, port: number, { lookup }: Found, got: OnSocket): voi
     socket.off('timeout', late)
     got(null, { connection: socket })
   })
+  return socket
 }
 
 /** The message id is the same for every attempt, so that mail servers can drop duplicates. */
