@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
 import { collect, type Common, countIn, optionsOf, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
-import type { Connection } from '../connection.ts'
+import { type Connection, Refusal } from '../connection.ts'
 import { inOwnWords } from '../own-words.ts'
 import { socketPathOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
@@ -206,11 +206,35 @@ async function discard(run: Run, ids: readonly string[], options: Discarding): P
   if (ids.length === 0)
     return act(run, 'DELETE', '/services/pending', options, options.mine === true ? { mine: 'true' } : {})
   refuseStrange(await connection.get<Pending>('/services/pending'), ids)
-  for (const id of ids) {
-    const message = await discardOne(connection, id)
-    if (message !== undefined && options.json !== true) run.terminal.out(`${printable(message)}.\n`)
+  const told = (message: string) => options.json !== true && run.terminal.out(`${printable(message)}.\n`)
+  let [before, left]: [number, readonly string[]] = [Number.POSITIVE_INFINITY, ids]
+  // Some are refused until others that need them are discarded, so each round has fewer.
+  while (left.length > 0) {
+    const isLast = left.length === before
+    before = left.length
+    left = await discardThose(connection, left, isLast, told)
   }
   if (options.json === true) run.json({ discarded: ids })
+}
+
+/** Returns those that other changes still need; throws instead if `isLast`. */
+async function discardThose(
+  connection: Connection,
+  ids: readonly string[],
+  isLast: boolean,
+  told: (message: string) => void,
+): Promise<readonly string[]> {
+  const needed: string[] = []
+  for (const id of ids) {
+    try {
+      const message = await discardOne(connection, id)
+      if (message !== undefined) told(message)
+    } catch (error) {
+      if (isLast || !(error instanceof Refusal && error.code === 'IN_USE')) throw error
+      needed.push(id)
+    }
+  }
+  return needed
 }
 
 async function act(

@@ -158,6 +158,18 @@ t.test('changes of access are discarded together, and each named one is gone', a
   test.match(await run('pending'), { out: 'Nothing is pending.\n' })
 })
 
+t.test('changes that need each other are discarded together, in the order in which they are listed', async (test) => {
+  const { run, call } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.1', port: 80 } })
+  const reals = [{ ripId: { name: 'web' } }]
+  await call('POST', '/layer7proxy/backends', { body: { name: 'shop', mode: 'http', reals } })
+  const { changes } = (await call('GET', '/services/pending')).json.data
+  const [web, shop] = changes.map(({ id }: { readonly id: string }) => id)
+  test.match(await run(['discard', web]), { exit: 1, err: /need this one: [^\n]*\(IN_USE\)/ })
+  test.match(await run(['discard', web, shop]), { exit: 0, err: '' })
+  test.match(await run('pending'), { out: 'Nothing is pending.\n' })
+})
+
 t.test('a warning about some changes is shown before they go live', async (test) => {
   const { run, sent } = await pendingAt(test, {
     warned: '1 warning: no server; apply without refuseWarnings if this is intended',
