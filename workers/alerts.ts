@@ -14,11 +14,18 @@ const WAYS: Readonly<Record<TargetType, Way>> = {
   snmp: snmpWay,
 }
 
-/** Sends the messages in order and stops at the first that is not accepted. */
+/** What was accepted is noted at least this often, because a killed daemon sends it again. */
+const NOTED_MS = 10_000
+
+/** Sends the messages in order; stops at the first that is not accepted, or after some time. */
 export async function deliver(sending: Sending): Promise<Sent> {
   let taken = 0
+  const until_ms = performance.now() + NOTED_MS
   try {
-    for await (const count of WAYS[sending.target.type](sending)) taken += count
+    for await (const count of WAYS[sending.target.type](sending)) {
+      taken += count
+      if (performance.now() > until_ms) break
+    }
     return { taken, failure: undefined }
   } catch (error) {
     const failed = error instanceof Failed ? error : new Failed('send', String(error))

@@ -113,11 +113,3 @@ t.test(
     test.equal(recipients().length, 3, 'a recipient who has it does not get it again')
   },
 )
-
-t.test('a server that judges a mail for long gets it once', { skip: noSmtpServer }, async (test) => {
-  const own = certificateMaker(test).pair({ name: 'localhost' })
-  const server = await smtpServer(test, { way: 'tcp', own, judges_s: 21 })
-  const sent = await deliver(sendingTo({ ...MAIL, transport: 'tcp', port: server.port }))
-  test.same(sent, { taken: 1, failure: undefined })
-  test.equal(server.mails().length, 1)
-})
