@@ -7,6 +7,7 @@ import { Repeated } from '../base/repeated.ts'
 import type { AlertsActor } from '../context/alerts.ts'
 import type { Events } from '../events/events.ts'
 import type { AlertMessage, AlertRule, AlertTarget, Sending, Sent, Silence, ToldAlert } from '../model/alerts.ts'
+import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { AlertShown, DeliveriesShown, TargetTested } from '../model/shown-alerts.ts'
 import { type Alert, ALERT_PREFIX, AlertBook, type ToTell } from './alert-book.ts'
@@ -203,17 +204,17 @@ export class Alerts implements AlertsActor {
 
   async #send(targetId: string, messages: readonly AlertMessage[]): Promise<Sent | undefined> {
     const target = this.#parts.running.get('alertTargets', targetId)
-    return target?.enabled === true ? this.#sendTo(target, messages) : undefined
+    if (target?.enabled !== true) return undefined
+    return this.#sendTo(target, this.#parts.running.get('certificates', target.certificateId ?? ''), messages)
   }
 
-  #sendTo(target: AlertTarget, messages: readonly AlertMessage[]): Promise<Sent> {
-    const { running, allowsLoopback, allowed, send } = this.#parts
-    const certificate = running.get('certificates', target.certificateId ?? '')
+  #sendTo(target: AlertTarget, certificate: Certificate | undefined, messages: readonly AlertMessage[]): Promise<Sent> {
+    const { allowsLoopback, allowed, send } = this.#parts
     const shown = certificate && { cert: certificate.chain, key: certificate.privateKey }
     return send({ target, shown, messages, hostname: hostname(), allowsLoopback, allowed })
   }
 
-  async test(target: AlertTarget, by: string): Promise<TargetTested> {
+  async test(target: AlertTarget, certificate: Certificate | undefined, by: string): Promise<TargetTested> {
     const { nodeId, clock } = this.#parts
     const at = new Date(clock.now_ms()).toISOString()
     const text = `${by} is testing the alert target ${target.name}; there is no problem`
@@ -237,7 +238,7 @@ export class Alerts implements AlertsActor {
       alerts: [alert],
       count: 1,
     }
-    const { failure } = await this.#sendTo(target, [message])
+    const { failure } = await this.#sendTo(target, certificate, [message])
     const ok = failure === undefined
     return {
       ok,

@@ -1,4 +1,5 @@
 import type { AlertTarget, Silence } from '../model/alerts.ts'
+import type { Certificate } from '../model/certificates.ts'
 import type { AlertShown, DeliveriesShown, TargetTested } from '../model/shown-alerts.ts'
 
 export interface AlertsReader {
@@ -12,8 +13,8 @@ export interface AlertsReader {
   silences(): readonly Silence[]
 }
 export interface AlertsActor extends AlertsReader {
-  /** Sends a test message to a target, which need not be applied. */
-  test(target: AlertTarget, by: string): Promise<TargetTested>
+  /** Sends a test message to a target, which need not be applied; nor need its client certificate. */
+  test(target: AlertTarget, certificate: Certificate | undefined, by: string): Promise<TargetTested>
   silence(asked: Omit<Silence, 'id' | 'startedAt'>): Promise<string>
   /** Refuses with NOT_FOUND. */
   endSilence(id: string): Promise<void>

@@ -155,6 +155,10 @@ export const alertTargets = [
     message: 'Alert target tested',
     atOnce: { what: 'tests of alert targets', all_max: 4, each_max: 2 },
     data: TargetTested,
-    handle: (ctx, { params }) => ctx.alerts.test(ctx.section('alertTargets').get(params.id), ctx.actor.email),
+    handle: (ctx, { params }) => {
+      const target = ctx.section('alertTargets').get(params.id)
+      const certificate = ctx.section('certificates').find(target.certificateId ?? '')
+      return ctx.alerts.test(target, certificate, ctx.actor.email)
+    },
   }),
 ]

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { isSigned, webhookReceiver } from '../../fixtures/alert-targets.ts'
+import { noRsyslog, rsyslog } from '../../fixtures/rsyslog.ts'
 import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
@@ -108,6 +109,20 @@ t.test('a test sends a message to a target that need not be applied, and reports
   test.match((await call('POST', `${PATH}/${inward}/test`)).json.data, { ok: false, stage: 'resolve' })
   test.match(await call('POST', `${PATH}/nobody/test`), { status: 404 })
   test.match(await read(id), { name: 'room' })
+})
+
+t.test('a test presents a client certificate that need not be applied', { skip: noRsyslog }, async (test) => {
+  const { call, make } = await fixture()
+  const { pair } = certificateMaker(test)
+  const ca = pair({ name: 'authority', isCa: true })
+  const server = await rsyslog(test, { own: pair({ name: 'localhost', issuer: ca }), ca: ca.cert, asks: true })
+  const client = pair({ name: 'lb-1', issuer: ca })
+  const body = { name: 'client', pem: client.cert + client.key }
+  const { id: certificateId } = (await call('POST', '/certificates/certs', { body })).json.data
+  const place = { host: 'localhost', port: server.port, caCertificate: ca.cert }
+  const id = await make({ name: 'collector', type: 'syslog', ...place, certificateId })
+  test.match((await call('POST', `${PATH}/${id}/test`)).json.data, { ok: true, stage: 'send' })
+  test.match(await server.received(1), [{ msgid: 'alert' }])
 })
 
 t.test('a target in use by a rule stays; their number is limited', async (test) => {
