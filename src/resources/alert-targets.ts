@@ -54,10 +54,16 @@ const Shown = closed(
 function merged(sent: Static<typeof Update>, stored: Omit<AlertTarget, 'id'> | undefined): Omit<AlertTarget, 'id'> {
   const { target, problems } = mergedTarget(sent, stored)
   const named = new Set(problems.map(({ field }) => field))
-  const others = targetProblems(target).filter(({ field }) => !named.has(field))
+  const others = [...targetProblems(target), ...privacyProblems(target)].filter(({ field }) => !named.has(field))
   refuseFields([...problems, ...others])
   return target
 }
+
+/** Not a problem of stored targets: an earlier version accepted it. */
+const privacyProblems = ({ privacyAlgorithm, privacyPassphrase, version }: Omit<AlertTarget, 'id'>) =>
+  privacyAlgorithm === undefined || privacyPassphrase !== undefined || version === '2c'
+    ? []
+    : [problemIn('privacyPassphrase', 'is required with privacyAlgorithm: without it nothing is encrypted')]
 
 /** Checks the fields of a body one by one. */
 function sentProblems(sent: Partial<Static<typeof Update>>): readonly FieldProblem[] {

@@ -68,6 +68,8 @@ t.test('contradictory fields are refused, each by its name', async (test) => {
   test.same(await fieldsOf({ ...MAIL, name: 'a\r\nb' }), ['name'])
   test.same(await fieldsOf({ ...MAIL, username: 'u', password: '**' }), ['password'])
   test.same(await fieldsOf({ name: 'x', type: 'syslog', host: 'a.test', certificateId: 'nobody' }), ['certificateId'])
+  const unencrypted = { name: 'x', type: 'snmp', host: 'a.test', username: 'u', authPassphrase: 's3cret-1' }
+  test.same(await fieldsOf({ ...unencrypted, privacyAlgorithm: 'aes256' }), ['privacyPassphrase'])
 })
 
 t.test('changing the address of a target requires its secrets', async (test) => {
