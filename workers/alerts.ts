@@ -29,7 +29,7 @@ export async function deliver(sending: Sending): Promise<Sent> {
     return { taken, failure: undefined }
   } catch (error) {
     const failed = error instanceof Failed ? error : new Failed('send', String(error))
-    const { stage, message, retryAfter_s, isFinal } = failed
+    const { stage, message, retryAfter_s, isFinal, having } = failed
     const reason = shownReason(message, sending.target)
     return {
       taken,
@@ -38,6 +38,7 @@ export async function deliver(sending: Sending): Promise<Sent> {
         reason,
         ...(retryAfter_s === undefined ? {} : { retryAfter_s }),
         ...(isFinal ? { isFinal } : {}),
+        ...(having.length > 0 ? { having } : {}),
       },
     }
   }

@@ -85,7 +85,7 @@ export class Alerts implements AlertsActor {
     )
     this.#outbox = new Outbox(kept, new Map(dropped), {
       table: store.alerts,
-      send: (targetId, messages) => this.#send(targetId, messages),
+      send: (targetId, messages, having) => this.#send(targetId, messages, having),
       clock,
       log,
     })
@@ -202,16 +202,17 @@ export class Alerts implements AlertsActor {
     }
   }
 
-  async #send(targetId: string, messages: readonly AlertMessage[]): Promise<Sent | undefined> {
-    const target = this.#parts.running.get('alertTargets', targetId)
+  async #send(targetId: string, messages: readonly AlertMessage[], having: readonly string[]) {
+    const { running } = this.#parts
+    const target = running.get('alertTargets', targetId)
     if (target?.enabled !== true) return undefined
-    return this.#sendTo(target, this.#parts.running.get('certificates', target.certificateId ?? ''), messages)
+    return this.#sendTo({ target, messages, having }, running.get('certificates', target.certificateId ?? ''))
   }
 
-  #sendTo(target: AlertTarget, certificate: Certificate | undefined, messages: readonly AlertMessage[]): Promise<Sent> {
+  #sendTo(what: Pick<Sending, 'target' | 'messages' | 'having'>, certificate: Certificate | undefined): Promise<Sent> {
     const { allowsLoopback, allowed, send } = this.#parts
     const shown = certificate && { cert: certificate.chain, key: certificate.privateKey }
-    return send({ target, shown, messages, hostname: hostname(), allowsLoopback, allowed })
+    return send({ ...what, shown, hostname: hostname(), allowsLoopback, allowed })
   }
 
   async test(target: AlertTarget, certificate: Certificate | undefined, by: string): Promise<TargetTested> {
@@ -238,7 +239,7 @@ export class Alerts implements AlertsActor {
       alerts: [alert],
       count: 1,
     }
-    const { failure } = await this.#sendTo(target, certificate, [message])
+    const { failure } = await this.#sendTo({ target, messages: [message], having: [] }, certificate)
     const ok = failure === undefined
     return {
       ok,

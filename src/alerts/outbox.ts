@@ -38,8 +38,15 @@ const keyOf = (number: number) => `${MESSAGE_PREFIX}${String(number).padStart(16
 
 export interface OutboxParts {
   readonly table: Pick<SideTable, 'write'>
-  /** Sends messages to a target, oldest first; undefined if the target does not exist, or is off. */
-  readonly send: (targetId: string, messages: readonly AlertMessage[]) => Promise<Sent | undefined>
+  /**
+   * Sends messages to a target, oldest first; undefined if the target does not exist, or is off. `having` are
+   * recipients who have the first one.
+   */
+  readonly send: (
+    targetId: string,
+    messages: readonly AlertMessage[],
+    having: readonly string[],
+  ) => Promise<Sent | undefined>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'info'>
 }
@@ -50,6 +57,8 @@ export class Queue {
   delivered = 0
   dropped: number
   failures = 0
+  /** Recipients who have the first waiting message, which others have not. */
+  having: readonly string[] = []
   lastError: string | null = null
   lastDeliveredAt: string | null = null
   changedAt_ms: number
@@ -172,6 +181,7 @@ export class Outbox {
       const sent = await send(
         targetId,
         batch.map(({ message }) => message),
+        queue.having,
       )
       if (this.#isOver) return
       if (sent === undefined)
@@ -179,6 +189,7 @@ export class Outbox {
       const { taken, failure } = sent
       if (taken > 0) await this.#delivered(targetId, queue, taken)
       if (failure === undefined) return
+      queue.having = failure.having ?? queue.having
       queue.lastError = failure.reason
       queue.changedAt_ms = clock.now_ms()
       if (failure.isFinal === true) return await this.#drop(targetId, queue, 1, failure.reason)
@@ -262,6 +273,7 @@ export class Outbox {
     for (const [id, kept] of changed) this.#kept.set(id, kept)
     for (const id of gone) this.#kept.delete(id)
     queue.waiting.splice(0, count)
+    if (count > 0) queue.having = []
     queue.changedAt_ms = this.#parts.clock.now_ms()
   }
 

@@ -270,6 +270,8 @@ export interface Sending {
   readonly shown: { readonly cert: string; readonly key: string } | undefined
   /** Oldest first. */
   readonly messages: readonly AlertMessage[]
+  /** Recipients who got the first message at an earlier try. */
+  readonly having: readonly string[]
   readonly hostname: string
   readonly allowsLoopback: boolean
   /** Internal networks that may be reached. */
@@ -290,6 +292,8 @@ export interface Sent {
         readonly retryAfter_s?: number
         /** Whether the target rejects this message itself: trying again would not help, and others wait. */
         readonly isFinal?: boolean
+        /** Recipients who have the message all the same, if there are others. */
+        readonly having?: readonly string[]
       }
     | undefined
 }

@@ -9,16 +9,22 @@ export class Failed extends Error {
   readonly stage: Stage
   readonly retryAfter_s: number | undefined
   readonly isFinal: boolean
+  readonly having: readonly string[]
 
   constructor(
     stage: Stage,
     reason: string,
-    more: { readonly retryAfter_s?: number | undefined; readonly isFinal?: boolean } = {},
+    more: {
+      readonly retryAfter_s?: number | undefined
+      readonly isFinal?: boolean
+      readonly having?: readonly string[]
+    } = {},
   ) {
     super(reason)
     this.stage = stage
     this.retryAfter_s = more.retryAfter_s
     this.isFinal = more.isFinal ?? false
+    this.having = more.having ?? []
   }
 }
 

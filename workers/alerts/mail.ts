@@ -27,10 +27,12 @@ export const mailWay: Way = async function* mailWay(sending) {
     message.processFunc((text) => text.once('end', () => handOver.end()))
     done()
   })
+  let { having } = sending
   try {
     for (const message of messages) {
       handOver.begin(message.phase === 'test')
-      await send(transport, mailOf(message, target, hostname), `${target.id} ${message.id}`)
+      await send(transport, mailOf(message, target, hostname), having)
+      having = []
       yield 1
     }
   } finally {
@@ -67,29 +69,23 @@ interface Outcome {
   readonly rejectedErrors?: readonly Error[]
 }
 
-/** Recipients that have received each message. A server may accept it for some recipients and refuse it for others. */
-const having = new Map<string, ReadonlySet<string>>()
-/** More than the messages that can wait for all targets together. */
-const HAVING_MAX = 1_000
-
-/** Resolves when every recipient has the message. */
-async function send(transport: Transporter, mail: Mail, key: string): Promise<void> {
-  const had = having.get(key) ?? new Set()
-  const to = mail.to.map(({ address }) => address).filter((address) => !had.has(address))
+/**
+ * Resolves when every recipient has the message. A server may accept it for some of them and refuse it for others;
+ * those in `had` got it at an earlier try.
+ */
+async function send(transport: Transporter, mail: Mail, had: readonly string[]): Promise<void> {
+  const to = mail.to.map(({ address }) => address).filter((address) => !had.includes(address))
   const envelope = { from: mail.from.address, to }
   const outcome: Outcome = await transport.sendMail({ ...mail, envelope }).catch((error: unknown) => {
-    if (had.size === 0) throw failureOf(error)
+    if (had.length === 0) throw failureOf(error)
     return Object(error)
   })
   const { rejectedErrors = [] } = outcome
-  const has = new Set([...had, ...(outcome.accepted ?? []).map(String)])
-  having.delete(key)
-  if (to.every((address) => has.has(address))) return
-  if (having.size >= HAVING_MAX) having.clear()
-  having.set(key, has)
+  const having = [...had, ...(outcome.accepted ?? []).map(String)]
+  if (to.every((address) => having.includes(address))) return
   if (rejectedErrors.length === 0) throw failureOf(outcome)
   const isFinal = rejectedErrors.every((error) => Number(Reflect.get(error, 'responseCode')) >= 500)
-  throw new Failed('send', rejectedErrors.map(reasonOf).join('; '), { isFinal })
+  throw new Failed('send', rejectedErrors.map(reasonOf).join('; '), { isFinal, having })
 }
 
 function optionsOf(

@@ -8,7 +8,7 @@ import { alertMessage } from '../../fixtures/alert-targets.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { untilHolds } from '../../fixtures/until.ts'
 
-type Send = (targetId: string, messages: readonly AlertMessage[]) => Promise<Sent | undefined>
+type Send = ConstructorParameters<typeof Outbox>[2]['send']
 
 /** An outbox over rows in memory, from which the next one may start. */
 function fixture(send: Send, rows = new Map<string, unknown>(), clock = manualClock()) {
@@ -76,6 +76,24 @@ t.test('a message that was not accepted is retried, before all later ones', asyn
   await untilHolds(() => outbox.queue('a')?.delivered === 3)
   test.same(tried, [ids, ids.slice(1)])
   test.match(outbox.queue('a'), { failures: 0, lastError: null })
+})
+
+t.test('recipients who have a message are known at its next tries, and at no other message', async (test) => {
+  const known: (readonly string[])[] = []
+  const failures = [{ having: ['b'] }, {}, { having: ['b', 'c'] }]
+  const { outbox, add } = fixture(async (targetId, messages, having) => {
+    known.push(having)
+    const failure = failures[known.length - 1]
+    if (failure !== undefined) return { taken: 0, failure: { stage: 'send', reason: 'busy', ...failure } }
+    return known.length === 4 ? { taken: 1, failure: undefined } : TAKEN(targetId, messages)
+  })
+  await add(2)
+  for (const tries of [1, 2, 3]) {
+    await untilHolds(() => known.length === tries && outbox.queue('a')?.nextTry_ms !== undefined)
+    outbox.wake()
+  }
+  await untilHolds(() => outbox.queue('a')?.delivered === 2)
+  test.same(known, [[], ['b'], ['b'], ['b', 'c'], []])
 })
 
 t.test('a target that names a time is asked then', async (test) => {

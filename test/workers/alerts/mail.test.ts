@@ -103,13 +103,20 @@ t.test(
     const target = { ...MAIL, transport: 'tcp' as const, port: server.port }
     const recipients = () => server.mails().map(({ to }) => to)
     const some = sendingTo({ ...target, to: ['a@example.test', 'later@example.test', 'b@example.test'] })
-    test.match(await deliver(some), { taken: 0, failure: { stage: 'send', reason: /450 come again/ } })
-    test.match(await deliver(some), { taken: 1, failure: undefined })
-    test.same(recipients(), [['a@example.test', 'b@example.test'], ['later@example.test']])
-    const one = sendingTo({ ...target, to: ['a@example.test', 'never@example.test'] }, [alertMessage({ id: 'other' })])
-    test.match(await deliver(one), { taken: 0, failure: { reason: /550 nobody/, isFinal: true } })
+    const first = await deliver(some)
+    const having = first.failure?.having ?? []
+    test.match(first, { taken: 0, failure: { stage: 'send', reason: /450 come again/ } })
+    test.same(having, ['a@example.test', 'b@example.test'])
+    test.match(await deliver({ ...some, having }), { taken: 1, failure: undefined })
+    test.same(recipients(), [having, ['later@example.test']])
+    const messages = [alertMessage({ id: 'other' }), alertMessage({ id: 'next' })]
+    const one = sendingTo({ ...target, to: ['a@example.test', 'never@example.test'] }, messages)
+    const refused = { taken: 0, failure: { reason: /550 nobody/, isFinal: true, having: ['a@example.test'] } }
+    test.match(await deliver(one), refused)
     test.same(recipients()[2], ['a@example.test'])
-    test.match(await deliver(one), { failure: { isFinal: true } })
+    test.match(await deliver({ ...one, having: ['a@example.test'] }), { failure: { isFinal: true } })
     test.equal(recipients().length, 3, 'a recipient who has it does not get it again')
+    const both = sendingTo({ ...target, to: ['a@example.test'] }, messages, { having: ['b@example.test'] })
+    test.match(await deliver(both), { taken: 2, failure: undefined })
   },
 )
