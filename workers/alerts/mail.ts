@@ -11,8 +11,9 @@ const PORTS = { tls: 465, starttls: 587, tcp: 25 } as const
 const CONNECT_MS = 10_000
 /** Some servers greet late, which programs that send spam do not wait for. */
 const GREETING_MS = 30_000
-/** How long it may take until the server has the whole text; also how long a test takes at most. */
-const HAND_OVER_MS = 60_000
+/** How long it may take until the server has the whole text, beside the time for each recipient. A test ends then. */
+const HAND_OVER_MS = 50_000
+const RECIPIENT_MS = 10_000
 /** A server may judge the text for ten minutes (RFC 5321, 4.5.3.2.6). If it took it all the same, it gets it twice. */
 const JUDGE_MS = 600_000
 const SUBJECT_MAX = 250
@@ -21,7 +22,7 @@ const SUBJECT_MAX = 250
 export const mailWay: Way = async function* mailWay(sending) {
   const { target, messages, hostname } = sending
   const found = await placeOf(target.host ?? '', sending)
-  const handOver = new HandOver()
+  const handOver = new HandOver(HAND_OVER_MS + (target.to ?? []).length * RECIPIENT_MS)
   const transport = createTransport(optionsOf(target, found, hostname, handOver))
   transport.use('stream', ({ message }, done) => {
     message.processFunc((text) => text.once('end', () => handOver.end()))
@@ -44,13 +45,18 @@ export const mailWay: Way = async function* mailWay(sending) {
 /** Ends the connection to a server that does not take a text in time. */
 class HandOver {
   socket: Socket | undefined
+  readonly #within_ms: number
   #timer: NodeJS.Timeout | undefined
   #isTest = false
+
+  constructor(within_ms: number) {
+    this.#within_ms = within_ms
+  }
 
   begin(isTest: boolean): void {
     this.close()
     this.#isTest = isTest
-    this.#timer = setTimeout(() => this.socket?.destroy(new Error('it does not answer')), HAND_OVER_MS)
+    this.#timer = setTimeout(() => this.socket?.destroy(new Error('it does not answer')), this.#within_ms)
   }
 
   /** Call when the server has the text. Nobody waits for a test as long as a server may judge it. */
