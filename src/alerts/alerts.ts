@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { isDeepStrictEqual } from 'node:util'
 import type { ConfigStore, Put } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
@@ -46,6 +47,7 @@ export interface AlertsParts {
 interface Compiled {
   readonly version: number
   readonly rules: ReadonlyMap<string, AlertRule>
+  readonly targets: ReadonlyMap<string, AlertTarget>
   readonly conditions: readonly Conditions[]
   readonly events: EventConditions
 }
@@ -132,10 +134,11 @@ export class Alerts implements AlertsActor {
   async #lookNow(): Promise<void> {
     const { store, running, log } = this.#parts
     if (this.#compiled.version !== store.runningVersion) {
+      const { targets: before } = this.#compiled
       this.#compiled = this.#compile(this.#compiled.events)
       const gone = this.#outbox.forget((id) => running.get('alertTargets', id) !== undefined)
       for (const key of gone) this.#unwritten.set(key, undefined)
-      this.#outbox.wake()
+      this.#outbox.wake((id) => !isDeepStrictEqual(before.get(id), running.get('alertTargets', id)))
     }
     this.#decide(this.#compiled.conditions)
     const left = this.#compiled.events.takeLeft() + this.#book.takeLeft()
@@ -197,6 +200,7 @@ export class Alerts implements AlertsActor {
     return {
       version: store.runningVersion,
       rules: new Map(rules.map((rule) => [rule.id, rule])),
+      targets: new Map([...running.list('alertTargets')].map((target) => [target.id, target])),
       conditions: [...layers.map((layer) => new LiveConditions(layer, rules)), conditions.of(rules), events],
       events,
     }

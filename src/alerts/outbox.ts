@@ -64,6 +64,8 @@ export class Queue {
   changedAt_ms: number
   /** In wall-clock time; undefined if no retry is scheduled. */
   nextTry_ms: number | undefined
+  /** Whether the target itself has named that time. */
+  isNamed = false
   isBusy = false
   timer: NodeJS.Timeout | undefined
 
@@ -149,10 +151,11 @@ export class Outbox {
     return gone.map((id) => DROPPED_PREFIX + id)
   }
 
-  /** Resumes sending after a start, or after a change of targets. */
-  wake(): void {
+  /** Resumes sending after a start, or after an apply, which may have mended what was wrong. */
+  wake(isChanged: (targetId: string) => boolean = () => true): void {
     for (const [targetId, queue] of this.#queues) {
-      if (queue.isBusy) continue
+      const isAwaited = queue.isNamed && queue.timer !== undefined && !isChanged(targetId)
+      if (queue.isBusy || isAwaited) continue
       clearTimeout(queue.timer)
       queue.timer = undefined
       queue.nextTry_ms = undefined
@@ -211,6 +214,7 @@ export class Outbox {
     const doubled_ms = Math.min(WAIT_MS_MAX, WAIT_FIRST_MS * 2 ** Math.min(20, queue.failures - 1))
     const wait_ms = Math.max(doubled_ms, Math.min(retryAfter_s ?? 0, RETRY_AFTER_S_MAX) * 1_000)
     queue.nextTry_ms = this.#parts.clock.now_ms() + wait_ms
+    queue.isNamed = retryAfter_s !== undefined
     queue.timer = setTimeout(() => {
       queue.timer = undefined
       queue.nextTry_ms = undefined

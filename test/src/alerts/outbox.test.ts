@@ -90,7 +90,7 @@ t.test('recipients who have a message are known at its next tries, and at no oth
   await add(2)
   for (const tries of [1, 2, 3]) {
     await untilHolds(() => known.length === tries && outbox.queue('a')?.nextTry_ms !== undefined)
-    outbox.wake()
+    outbox.wake(() => false)
   }
   await untilHolds(() => outbox.queue('a')?.delivered === 2)
   test.same(known, [[], ['b'], ['b'], ['b', 'c'], []])
@@ -103,7 +103,12 @@ t.test('a target that names a time is asked then', async (test) => {
   }))
   await add(1)
   await untilHolds(() => outbox.queue('a')?.nextTry_ms !== undefined)
-  test.equal(outbox.queue('a')?.nextTry_ms, clock.now_ms() + 120_000)
+  const named_ms = clock.now_ms() + 120_000
+  test.equal(outbox.queue('a')?.nextTry_ms, named_ms)
+  outbox.wake(() => false)
+  test.equal(outbox.queue('a')?.nextTry_ms, named_ms, 'also after changes of others')
+  outbox.wake((id) => id === 'a')
+  test.equal(outbox.queue('a')?.nextTry_ms, undefined, 'but not after its own')
   await outbox.close(Promise.resolve())
 })
 
