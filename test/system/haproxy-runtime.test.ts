@@ -198,6 +198,38 @@ t.test('a server added at runtime is checked as one in the file, with TLS and wi
   t.strictSame(await checked(), wanted, 'in the file')
 })
 
+t.test('a server that is added halted is checked from the moment it is online, as one in the file', async (t) => {
+  const { apply, ask } = haproxyFixture(t)
+  const checks = { r1: 0, r2: 0 }
+  const checkedOrigin = async (id: 'r1' | 'r2') => {
+    const port = await httpServer(t, (_request, response) => {
+      checks[id] += 1
+      response.end()
+    })
+    return realServer(id, { port })
+  }
+  const [online, halted] = [await checkedOrigin('r1'), { ...(await checkedOrigin('r2')), state: 'halted' as const }]
+  const config = (realServers: readonly RealServer[]) =>
+    viewOf({
+      realServers,
+      l7Backends: [
+        backend(
+          'b',
+          realServers.map(({ id }) => id),
+          { healthCheck: { type: 'http', interval: 1 } },
+        ),
+      ],
+    })
+  t.match(await apply(undefined, config([online])), { ok: true })
+  t.match(await apply(config([online]), config([online, halted])), { ok: true })
+  const before = checks.r1
+  await until('checks of the other server', () => checks.r1 >= before + 3)
+  t.equal(checks.r2, 0, 'halted')
+  t.match(await apply(config([online, halted]), config([online, { ...halted, state: 'online' }])), { ok: true })
+  await until('checks', () => checks.r2 >= 2)
+  t.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'without a reload')
+})
+
 t.test('a server with connections cannot be deleted; a reload deletes it and keeps them', async (t) => {
   const { apply, applyLikeTheEngine, ask } = haproxyFixture(t)
   const port = await freePort()

@@ -64,6 +64,9 @@ function commandsFor({ backendId, before, after }: ServerChange): readonly Socke
   return before === undefined ? additionOf(target, after) : alterationOf(target, before, after)
 }
 
+/** A word of the options of a checked server. */
+const CHECKED = ' check '
+
 /** Options of traffic, and those with which the check does the same: a check in the file does so without being told. */
 const ALSO_FOR_CHECKS = { ssl: 'check-ssl', 'send-proxy-v2': 'check-send-proxy' } as const
 
@@ -72,17 +75,19 @@ const KEEPING = ['pool-max-conn', '-1', 'pool-purge-delay', '5s'] as const
 
 function additionOf(target: string, entry: Server): readonly SocketCommand[] {
   const options = `${entry.options.trim()} weight ${entry.weight}`.trim().split(' ')
-  const isChecked = options.includes('check')
+  const isChecked = entry.options.includes(CHECKED)
   const ofCheck = Object.entries(ALSO_FOR_CHECKS).flatMap(([name, same]) =>
     isChecked && options.includes(name) ? [same] : [],
   )
   const words = [endpointText(entry.ip, entry.port), ...options, ...ofCheck, ...KEEPING]
   const commands = [toServer(['New server registered.'], 'add', 'server', target, ...words)]
   // A server added at runtime starts in maintenance with its checks off, unlike one in the file.
-  if (isChecked) commands.push(toServer(SILENT, 'enable', 'health', target))
+  if (isChecked && !entry.halted) commands.push(checking(target))
   if (!entry.halted) commands.push(toServer(SILENT, 'enable', 'server', target))
   return commands
 }
+
+const checking = (target: string): SocketCommand => toServer(SILENT, 'enable', 'health', target)
 
 function alterationOf(target: string, before: Server, after: Server): readonly SocketCommand[] {
   const commands: SocketCommand[] = []
@@ -97,7 +102,12 @@ function alterationOf(target: string, before: Server, after: Server): readonly S
   if (before.weight !== after.weight) {
     commands.push(toServer(SILENT, 'set', 'server', target, 'weight', String(after.weight)))
   }
-  if (before.halted && !after.halted) commands.push(toServer(SILENT, 'set', 'server', target, 'state', 'ready'))
+  if (before.halted && !after.halted) {
+    // HAProxy pauses the checks of a server when it is halted, but not those of one that was added halted: these are
+    // off until now. For all others the command changes nothing.
+    if (after.options.includes(CHECKED)) commands.push(checking(target))
+    commands.push(toServer(SILENT, 'set', 'server', target, 'state', 'ready'))
+  }
   return commands
 }
 

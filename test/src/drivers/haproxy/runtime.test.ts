@@ -77,6 +77,19 @@ t.test('an added server gets everything that the file would say', (t) => {
   t.end()
 })
 
+t.test('the check of a server begins when it is online', (t) => {
+  const halted = realServer('r2', { state: 'halted' })
+  const check = { healthCheck: { type: 'tcp' } } as const
+  t.strictSame(requests(stepFor([server], [server, halted], check)), [
+    `@1 add server b/r2 127.0.0.1:8000 check inter 2s rise 2 fall 3 weight 100 ${KEPT}`,
+  ])
+  t.strictSame(requests(stepFor([halted], [realServer('r2')], check)), [
+    '@1 enable health b/r2',
+    '@1 set server b/r2 state ready',
+  ])
+  t.end()
+})
+
 t.test('the check of an added server does what that of one in the file does without being told', (t) => {
   const added = (more: object, type: 'tcp' | 'none') => {
     const reals = [{ ripId: 'r1' }, { ripId: 'r2', ...more }]
