@@ -107,11 +107,14 @@ const ofVariable = (action: Action) => [
 function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
   const fault = match === 'regex' ? regexFault(value) : value.startsWith('/') ? undefined : 'must begin with /'
   const isPath = /^[/{\\][!-~]*$/.test(to)
+  // HAProxy appends the query of the request, which would become part of the value before it.
+  const hasQuery = /[?#]/.test(to)
   // HAProxy would read \x20 as a space, and combine a backslash with the text inserted after it.
   const isEscape = match === 'regex' && /\\(?:$|x|\{)/.test(to.replaceAll(String.raw`\\`, ''))
   return [
     ...faultIf(fault !== undefined, 'value', fault ?? ''),
     ...faultIf(!isPath, 'to', 'must begin with /, without spaces'),
+    ...faultIf(hasQuery, 'to', 'must be a path without ? and #: the query of the request stays as it is'),
     ...faultIf(
       isEscape,
       'to',

@@ -270,11 +270,11 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
   ],
   [
     'a path that is filled with what reads like an escape',
-    [rule(undefined, { type: 'rewritePath', value: '/a', to: '/b{path}?{query}&' })],
+    [rule(undefined, { type: 'rewritePath', value: '/a', to: '/b{path}/{query}&' })],
     { path: `/a\\x20HTTP/1.1\\x0d\\x0aX-Evil:\\1?c\\x0d\\x0aX-Worse:\\` },
     {
       arrived: {
-        path: '/b/a%5Cx20HTTP/1.1%5Cx0d%5Cx0aX-Evil:%5C1?c%5Cx0d%5Cx0aX-Worse:%5C&\\x20HTTP/1.1\\x0d\\x0aX-Evil:\\1?c\\x0d\\x0aX-Worse:\\',
+        path: '/b/a%5Cx20HTTP/1.1%5Cx0d%5Cx0aX-Evil:%5C1/c%5Cx0d%5Cx0aX-Worse:%5C&\\x20HTTP/1.1\\x0d\\x0aX-Evil:\\1?c\\x0d\\x0aX-Worse:\\',
         headers: { 'x-evil': undefined, 'x-worse': undefined },
       },
     },

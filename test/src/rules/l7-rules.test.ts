@@ -80,6 +80,8 @@ t.test('actions', (test) => {
     [{ type: 'setHeader', name: 'X', value: '{variable.a-b}' }, [/is not one of/]],
     [{ type: 'rewritePath', value: '/a', to: '/b' }, []],
     [{ type: 'rewritePath', value: 'a', to: 'b c' }, 2],
+    [{ type: 'rewritePath', value: '/a', to: '/b?c=1' }, [/to must be a path without \?/]],
+    [{ type: 'rewritePath', match: 'regex', value: '^/a/(.*)', to: '/b#\\1' }, [/to must be a path without \?/]],
     [{ type: 'rewritePath', match: 'regex', value: '(a*)*', to: '/' }, [/must not contain nested/]],
     [{ type: 'rewritePath', match: 'regex', value: 'a', to: '/\\1\\\\{query}\\.' }, []],
     [{ type: 'rewritePath', value: '/a', to: '/\\x20\\' }, []],
