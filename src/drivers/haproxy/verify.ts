@@ -7,7 +7,7 @@ import type { Problem } from '../../model/problem.ts'
 import { backendProblems as ownProblems, frontendProblems as ownFrontendProblems } from '../../rules/layer7.ts'
 import { memberPortProblems } from '../../rules/host-names.ts'
 import { rawProblems } from '../../rules/l7-raw.ts'
-import { whyUnusable } from './address.ts'
+import { isWildcard, whyUnusable } from './address.ts'
 import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
@@ -88,6 +88,8 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   for (const { field, message } of checkProblems(backend.healthCheck, 'layer-7', view)) {
     add(field, `Backend ${backend.name}: ${field} ${message}`)
   }
+  if (backend.fallback !== null && isWildcard(backend.fallback.ip))
+    add('fallback.ip', `Backend ${backend.name}: the fallback server ${noServer(backend.fallback.ip)}`)
   let from = 0
   for (const portion of portionsOf(backend, view)) {
     for (const { field, message } of problemsIn(portion, from, backend)) add(field, message)
@@ -95,6 +97,9 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   }
   return problems
 }
+
+/** HAProxy takes it for the address that the client connected to, so a request would come back until none can. */
+const noServer = (ip: string): string => `has the address ${ip}, at which there is no server`
 
 const ownByBackend = new WeakMap<L7Backend, readonly FieldProblem[]>()
 
@@ -134,6 +139,11 @@ function memberProblems(
   const problems: Found[] = []
   if (member.ripId === FALLBACK)
     problems.push({ field: `${place}.ripId`, message: `The id ${FALLBACK} is reserved for the fallback server` })
+  if (isWildcard(real.ip))
+    problems.push({
+      field: `${place}.ripId`,
+      message: `Backend ${name}: real server ${real.name} ${noServer(real.ip)}`,
+    })
   if (healthCheck.type !== 'none' && (member.port ?? real.port) === null && !isService(real.ip)) {
     const message = `Real server ${real.name} has no port of its own, so its health cannot be checked`
     problems.push({ field: `${place}.port`, message })

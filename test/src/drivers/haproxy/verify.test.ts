@@ -53,6 +53,21 @@ t.test('an address on which nothing can listen', (t) => {
   t.end()
 })
 
+t.test('an address at which there is no server', (t) => {
+  for (const ip of ['0.0.0.0', '::', '0::0']) {
+    const l7Backends = [backend('b', ['r1'], { fallback: { ip, port: 80 } })]
+    t.match(
+      problems({ realServers: [realServer('r1', { ip })], l7Backends }),
+      [
+        { section: 'l7Backends', id: 'b', field: 'fallback.ip', message: `the fallback server has the address ${ip}` },
+        { section: 'l7Backends', id: 'b', field: 'reals.0.ripId', message: `real server r1 has the address ${ip}` },
+      ],
+      ip,
+    )
+  }
+  t.end()
+})
+
 t.test('a backend that does not exist', (t) => {
   t.match(problems({ l7Frontends: [frontend('f', 'gone')] }), [{ id: 'f', field: 'defaultBackendId' }])
   t.end()
