@@ -23,6 +23,7 @@ export function shellWord(word: string): string {
 interface Checked {
   readonly id: string
   readonly healthCheck: HealthCheckSetting
+  readonly timeouts?: { readonly check?: number }
 }
 
 /** `as called`: the balancer itself passes VIP and VPORT, as the first two words of the wrapper. */
@@ -30,14 +31,15 @@ type Virtual = { readonly ip: string; readonly port: number | undefined } | 'as 
 
 /**
  * Returns a wrapper that runs the script of one backend in the sandbox with that backend's values; the caller adds only
- * VIP VPORT RIP RPORT. HAProxy and keepalived end a check after its interval: the sandbox outlasts them a little.
+ * VIP VPORT RIP RPORT. HAProxy and keepalived end a check after its interval: the sandbox outlasts them a little, if
+ * the backend has no shorter timeout.
  */
 function wrapperText(folder: string, check: HealthCheck, backend: Checked, virtual: Virtual): string {
   const asked = askedCheck(backend.healthCheck)
   const words = [
     `${folder}/${SANDBOX_NAME}`,
     'check',
-    String((asked?.interval ?? 1) + 1),
+    String(Math.min((asked?.interval ?? 1) + 1, backend.timeouts?.check ?? Infinity)),
     `${folder}/${scriptName(check.id)}`,
   ]
   const front = virtual === 'as called' ? ['"$1"', '"$2"'] : [shellWord(virtual.ip), String(virtual.port ?? 0)]

@@ -102,7 +102,9 @@ export const BackendTimeouts = closed(
     serverFin: Type.Optional(
       Seconds('Longest wait for a server that has closed one direction. Default timeoutServer.'),
     ),
-    check: Type.Optional(Seconds('Longest wait for the answer to a health check, once connected.', 3600)),
+    check: Type.Optional(
+      Seconds('Longest wait for the answer to a health check, once connected; of a script, for its end.', 3600),
+    ),
   },
   'Timeouts in addition to timeoutConnect and timeoutServer.',
   'BackendTimeouts',

@@ -134,6 +134,29 @@ t.test('another text and other values are used without a reload', { skip }, asyn
   test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
 })
 
+t.test('timeouts.check limits a script, and the timeout for connections does not', { skip }, async (test) => {
+  const slow = '#!/bin/bash\nsleep 2\n'
+  const results: string[] = []
+  for (const check of [1, 8]) {
+    const { apply, ask } = haproxyFixture(test)
+    const view = configuration(19_001, own({ interval: 9, fall: 1 }), slow)
+    const l7Backends = [...view.list('l7Backends')].map((one) => ({ ...one, timeoutConnect: 1, timeouts: { check } }))
+    const desired = viewOf({
+      healthChecks: view.list('healthChecks'),
+      realServers: view.list('realServers'),
+      l7Backends,
+    })
+    test.match(await apply(undefined, desired), { ok: true })
+    const { check: result } = await until(
+      'the result',
+      () => row(ask),
+      ({ check: found }) => found.startsWith('PROC'),
+    )
+    results.push(result.split(' ')[0] ?? '')
+  }
+  test.strictSame(results, ['PROCERR', 'PROCOK'])
+})
+
 t.test('a script that hangs fails, and delays nothing', { skip }, async (test) => {
   const { apply, ask } = haproxyFixture(test)
   test.match(await apply(undefined, configuration(await freePort(), own(), '#!/bin/sh\nsleep 3600\n')), { ok: true })

@@ -1,7 +1,7 @@
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { answerLines } from './answers.ts'
-import { checkLines } from './checks.ts'
+import { checkLines, isProgram } from './checks.ts'
 import { backendRules } from './l7-rules.ts'
 import { rawOfProxy } from './raw.ts'
 import { hashes, portionsOf, type Server, serversOf } from './server.ts'
@@ -59,8 +59,10 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
 }
 
 /** Settings that replace HAProxy's defaults. */
-function settingLines({ httpReuse = 'safe', timeouts = {} }: L7Backend): readonly Line[] {
-  const { queue, tunnel, serverFin, check } = timeouts
+function settingLines({ httpReuse = 'safe', timeouts = {}, healthCheck }: L7Backend): readonly Line[] {
+  const { queue, tunnel, serverFin } = timeouts
+  // With it, HAProxy would end a program after the timeout for connections: the sandbox has this limit instead.
+  const check = isProgram(healthCheck) ? undefined : timeouts.check
   const chosen = { queue, tunnel, 'server-fin': serverFin, check }
   return [
     ...(httpReuse === 'safe' ? [] : [[`http-reuse ${httpReuse}`, 'httpReuse'] as const]),
