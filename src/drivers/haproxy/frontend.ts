@@ -139,7 +139,9 @@ function binds(frontend: L7Frontend, view: ConfigView, folders: Folders, validat
     const parts = ownParts(range, validated).map(
       (part) => `bind ${placeOf(frontend, portsText(part))}${tlsOptions(frontend, view, folder)}`,
     )
-    return frontend.http3 === true ? [...parts, `bind ${quicPlace(range)}${quicOptions(frontend, folder)}`] : parts
+    return frontend.http3 === true
+      ? [...parts, `bind ${quicPlace(range)}${quicOptions(frontend, view, folder)}`]
+      : parts
   })
   if (passed === undefined) return own
   return [...own, `bind unix@${quote(passed)}${owner} mode 600 accept-proxy${tlsOptions(frontend, view, folder)}`]

@@ -62,8 +62,12 @@ const shownWords = (frontend: L7Frontend, folder: string) => [
 ]
 
 /** Options of a bind line over UDP: QUIC is TLS 1.3. */
-export const quicOptions = (frontend: L7Frontend, folder: string): string =>
-  ` ${shownWords(frontend, folder).join(' ')} alpn h3 ssl-min-ver TLSv1.3`
+export function quicOptions(frontend: L7Frontend, view: ConfigView, folder: string): string {
+  const words = [...shownWords(frontend, folder), 'alpn', 'h3', 'ssl-min-ver', 'TLSv1.3']
+  return ` ${[...words, ...suiteWords(cipherListOf(frontend, view)?.ciphers.filter(isTls13) ?? [])].join(' ')}`
+}
+
+const suiteWords = (tls13: readonly string[]) => (tls13.length === 0 ? [] : ['ciphersuites', tls13.join(':')])
 
 function clientWords({ id, clientVerify = 'none' }: L7Frontend, folder: string): readonly string[] {
   return clientVerify === 'none' ? [] : ['ca-file', quote(`${folder}/${clientsName(id)}`), 'verify', clientVerify]
@@ -85,7 +89,7 @@ export function tlsOptions(frontend: L7Frontend, view: ConfigView, folder: strin
   if (suites !== undefined && tls13.length === 0) words.push('ssl-max-ver', 'TLSv1.2')
   const forOlder = [...(suites === undefined ? ['DEFAULT'] : older), ...oldVersions(minTls)]
   if (suites !== undefined ? older.length > 0 : forOlder.length > 1) words.push('ciphers', forOlder.join(':'))
-  if (tls13.length > 0) words.push('ciphersuites', tls13.join(':'))
+  words.push(...suiteWords(tls13))
   return ` ${words.join(' ')}`
 }
 

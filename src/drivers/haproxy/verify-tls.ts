@@ -50,6 +50,7 @@ function suiteProblems(
     return [told(`cipher list ${list.name} has no suite of TLS 1.3, which minTls requires`)]
   }
   if (hasTls13) return []
+  if (frontend.http3 === true) return [told(`cipher list ${list.name} has no suite of TLS 1.3, which http3 requires`)]
   return certificates
     .filter((certificate) => !older.some((suite) => goesWith(suite, certificate)))
     .map(({ name, facts }) =>

@@ -38,6 +38,12 @@ t.test('suites of TLS 1.3 and of earlier versions are distinguished', async (tes
   test.match(text({ cipherListId: null }), 'ssl-min-ver TLSv1.2\n')
 })
 
+t.test('HTTP/3 has the suites of TLS 1.3', async (test) => {
+  const quic = 'alpn h3 ssl-min-ver TLSv1.3'
+  test.match(text({ http3: true }), `${quic}\n`)
+  test.match(text({ http3: true, cipherListId: 'both' }), `${quic} ciphersuites TLS_AES_128_GCM_SHA256\n`)
+})
+
 t.test('suites with finite-field Diffie-Hellman need parameters', async (test) => {
   const lists = [{ id: 'dh', name: 'dh', ciphers: ['DHE-RSA-AES128-GCM-SHA256'] }, ...cipherLists]
   const needs = (more: Partial<L7Frontend>) => needsDhParameters([tls(more)], viewOf({ cipherLists: lists }))

@@ -34,6 +34,8 @@ t.test('each certificate needs a suite that goes with its key', async (test) => 
   test.match(problems({ cipherListId: 'old', certificates: ['ec'] }), [/works with certificate ec, .* ec prime256v1/])
   test.same(problems({ cipherListId: 'ecdsa', certificates: ['ec'] }), [])
   test.same(problems({ cipherListId: 'both', certificates: ['rsa'] }), [], 'TLS 1.3 works with every key')
+  test.match(problems({ cipherListId: 'old', http3: true }), [/old has no suite of TLS 1.3, which http3 requires/])
+  test.same(problems({ cipherListId: 'both', http3: true }), [])
 })
 
 t.test('a frontend with certificates has a port that presents them', async (test) => {
