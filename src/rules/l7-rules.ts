@@ -106,14 +106,16 @@ const ofVariable = (action: Action) => [
 
 function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
   const fault = match === 'regex' ? regexFault(value) : value.startsWith('/') ? undefined : 'must begin with /'
-  const isPath = /^[/{\\][!-~]*$/.test(to)
+  // What replaces another placeholder does not begin with /, and can be missing: servers would get no path.
+  const form = match === 'regex' ? /^(?:\/|\{path\}|\\[1-9])[!-~]*$/ : /^(?:\/|\{path\})[!-~]*$/
+  const isPath = form.test(to)
   // HAProxy appends the query of the request, which would become part of the value before it.
   const hasQuery = /[?#]/.test(to)
   // HAProxy would read \x20 as a space, and combine a backslash with the text inserted after it.
   const isEscape = match === 'regex' && /\\(?:$|x|\{)/.test(to.replaceAll(String.raw`\\`, ''))
   return [
     ...faultIf(fault !== undefined, 'value', fault ?? ''),
-    ...faultIf(!isPath, 'to', 'must begin with /, without spaces'),
+    ...faultIf(!isPath, 'to', 'must begin with / or {path}, without spaces'),
     ...faultIf(hasQuery, 'to', 'must be a path without ? and #: the query of the request stays as it is'),
     ...faultIf(
       isEscape,

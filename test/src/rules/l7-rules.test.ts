@@ -80,6 +80,12 @@ t.test('actions', (test) => {
     [{ type: 'setHeader', name: 'X', value: '{variable.a-b}' }, [/is not one of/]],
     [{ type: 'rewritePath', value: '/a', to: '/b' }, []],
     [{ type: 'rewritePath', value: 'a', to: 'b c' }, 2],
+    [{ type: 'rewritePath', value: '/a', to: '{path}/b' }, []],
+    [{ type: 'rewritePath', match: 'regex', value: '^/a(/.*)', to: '\\1' }, []],
+    ...['{header.X}', '{host}/b', '{query}', '\\1'].map((to): [Action, RegExp[]] => [
+      { type: 'rewritePath', value: '/a', to },
+      [/to must begin with \/ or \{path\}/],
+    ]),
     [{ type: 'rewritePath', value: '/a', to: '/b?c=1' }, [/to must be a path without \?/]],
     [{ type: 'rewritePath', match: 'regex', value: '^/a/(.*)', to: '/b#\\1' }, [/to must be a path without \?/]],
     [{ type: 'rewritePath', match: 'regex', value: '(a*)*', to: '/' }, [/must not contain nested/]],
