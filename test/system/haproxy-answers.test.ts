@@ -81,9 +81,16 @@ t.test(
       test,
       {
         shop: {
-          errorPages: pages('frontend'),
+          errorPages: [...pages('frontend'), { status: 404, page: '' }],
           defaultBackendId: 'silent',
-          rules: [{ when: { all: [{ type: 'path', values: ['/no'] }] }, do: { type: 'deny' } }],
+          rules: [
+            { when: { all: [{ type: 'path', values: ['/no'] }] }, do: { type: 'deny' } },
+            { when: { all: [{ type: 'path', values: ['/gone'] }] }, do: { type: 'deny', status: 404 } },
+            {
+              when: { all: [{ type: 'path', values: ['/limit'] }] },
+              do: { type: 'limit', per: 'source', rate: 0, answer: 404 },
+            },
+          ],
         },
         own: { errorPages: pages('frontend'), defaultBackendId: 'own' },
         most: { errorPages: [{ status: 503, page: longest }], defaultBackendId: 'silent' },
@@ -95,7 +102,10 @@ t.test(
       },
     )
     test.match(await ask(shop, {}), { status: 503, body: '<h1>frontend 503' })
-    test.match(await ask(shop, { path: '/no' }), { status: 403, body: '<h1>frontend 403' })
+    const headers = { 'cache-control': 'no-cache' }
+    test.match(await ask(shop, { path: '/no' }), { status: 403, body: '<h1>frontend 403', headers })
+    test.match(await ask(shop, { path: '/gone' }), { status: 404, body: '', headers })
+    test.match(await ask(shop, { path: '/limit' }), { status: 404, headers: { ...headers, 'retry-after': '1' } })
     test.match(await ask(own, {}), { status: 503, body: '<h1>backend 503' })
     test.match(await ask(most, {}), { status: 503, body: longest })
     test.match(await ask(shop, { headers: { 'X-Status': '503' }, path: '/no' }), { status: 403 })

@@ -5,6 +5,9 @@ const HTML = 'text/html; charset=utf-8'
 const MAINTAINED =
   '<!doctype html><title>Maintenance</title><h1>We are at work on this site</h1><p>Please try again later.\n'
 
+/** The header of HAProxy's own pages: caches may keep the answer of some statuses, such as 404, without being told. */
+export const AS_OWN = ' hdr Cache-Control no-cache'
+
 /** Returns content type and text of an answer, with a leading space; HAProxy accepts no empty text. */
 export const payloadOf = (contentType: string, text: string): string =>
   text === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(text)}`
@@ -33,7 +36,7 @@ export function answerLines(
     return isServed ? [] : [[`tcp-request ${what} reject`, 'maintenance']]
   }
   const pages = errorPages.map(({ status, page }, at): Line => [
-    `http-error status ${status}${payloadOf(HTML, page)}`,
+    `http-error status ${status}${payloadOf(HTML, page)}${AS_OWN}`,
     `errorPages.${at}`,
   ])
   if (isServed) return pages

@@ -4,7 +4,7 @@ import { type Action, type Condition, conditionsOf, isCaseless, type Rule } from
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
 import { repeatsGroups } from '../../rules/regex-fault.ts'
-import { pageOf, payloadOf } from './answers.ts'
+import { AS_OWN, pageOf, payloadOf } from './answers.ts'
 import { addressesName, comparedAs, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
 import { PEERS } from './sharing.ts'
 import { commentText, type Line, quote, quoted, inLines } from './statement.ts'
@@ -175,7 +175,7 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
     const beyond = `{ sc_gpc0_rate(${counter}) ge ${rate + burst} }`
     return [
       `track-sc${counter} ${keyOf(action)} table ${table}${cond}`,
-      `return status ${answer}${page} hdr Retry-After ${over} if ${beyond}`,
+      `return status ${answer}${page}${AS_OWN} hdr Retry-After ${over} if ${beyond}`,
       `sc-inc-gpc0(${counter})`,
     ]
   },

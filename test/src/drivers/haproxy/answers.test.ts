@@ -21,8 +21,11 @@ t.test('maintenance comes before everything, in tcp mode as early as possible', 
 t.test('each page is traced to its place', (test) => {
   const errorPages = [{ status: 400, page: '' } as const, { status: 503, page: 'x' } as const]
   test.same(answerLines({ mode: 'http', errorPages }, 'backend'), [
-    ['http-error status 400', 'errorPages.0'],
-    [`http-error status 503 content-type 'text/html; charset=utf-8' string 'x'`, 'errorPages.1'],
+    ['http-error status 400 hdr Cache-Control no-cache', 'errorPages.0'],
+    [
+      `http-error status 503 content-type 'text/html; charset=utf-8' string 'x' hdr Cache-Control no-cache`,
+      'errorPages.1',
+    ],
   ])
   test.end()
 })
