@@ -203,6 +203,24 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     {},
     { status: 302, headers: { location: '/new' } },
   ],
+  ...(
+    [
+      ['{path}/', '//evil.test/a', /^\/evil\.test\/a\/$/],
+      ['{path}/', '/\\evil.test', /^\/evil\.test\/$/],
+      ['{path}/{query}', '/?evil.test', /^\/evil\.test$/],
+      ['/{query}', '/?//evil.test/a//b', /^\/evil\.test\/a\/\/b$/],
+      ['/{header.X-None}{path}', '/evil.test', /^\/evil\.test$/],
+      ['{path}?to={query}', '/a//b?//c', /^\/a\/\/b\?to=\/\/c$/],
+    ] as const
+  ).map(
+    ([to, asked, location]) =>
+      [
+        `a redirect to ${to} stays on the host: ${asked}`,
+        [rule(undefined, { type: 'redirect', to })],
+        { path: asked },
+        { status: 302, headers: { location } },
+      ] as const,
+  ),
   [
     'a redirect that is filled',
     [rule(undefined, { type: 'redirect', to: "https://{host}{path}?{query}&from=100%25&it's=\\1", status: 308 })],

@@ -13,6 +13,10 @@ import { speaksTls } from './tls.ts'
 /** Holds the chosen backend; HAProxy does not report which rule chose it. */
 const CHOSEN = 'txn.fulcrum_backend'
 const IS_CHOSEN = `{ var(${CHOSEN}) -m found }`
+/** Redirects whose path begins with text from the client. Two slashes there, or backslashes, would begin a host. */
+const MAY_LEAVE = /^(?:\{path\}|\/\{)/
+const LOCATION = 'txn.fulcrum_location'
+const ON_THIS_HOST = quoted(String.raw`%[var(${LOCATION}),regsub("^(/|\\\\)+",/)]`)
 const HELLO_S = 5
 /** Only a condition waits for the SNI of the client: an action alone would use what has arrived by then. */
 const IS_NAMED = '{ req.ssl_sni -m found }'
@@ -159,9 +163,11 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
     isServed(backendId)
       ? [`set-var(${CHOSEN}) str(${backendId})${cond}`, `allow if ${IS_CHOSEN}`]
       : [`deny deny_status 503${cond}`],
-  redirect: ({ action: { to = '', status = 302 }, cond, fetches }) => [
-    `redirect location ${formatOf(to, fetches)} code ${status}${cond}`,
-  ],
+  redirect: ({ action: { to = '', status = 302 }, cond, fetches }) => {
+    const format = formatOf(to, fetches)
+    const line = (location: string) => `redirect location ${location} code ${status}${cond}`
+    return MAY_LEAVE.test(to) ? [`set-var-fmt(${LOCATION}) ${format}${cond}`, line(ON_THIS_HOST)] : [line(format)]
+  },
   deny: ({ action: { status = 403 }, cond }) => [`deny deny_status ${status}${cond}`],
   tarpit: ({ action: { status = 403 }, cond }) => [`tarpit deny_status ${status}${cond}`],
   respond: ({ action: { status = 200, contentType = 'text/plain', body = '' }, cond }) => [
