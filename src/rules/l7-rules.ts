@@ -39,6 +39,12 @@ const hostFault = unless(
 const networkFault = (value: string) =>
   parseNetwork(value) === undefined ? 'must be an address or a network such as 192.0.2.0/24' : undefined
 
+function statusFault(value: string): string | undefined {
+  if (!/^[1-5]\d\d(?:-[1-5]\d\d)?$/.test(value)) return 'must be a status or a range such as 500-599'
+  const [first = '', last = first] = value.split('-')
+  return first > last ? `is the range ${value}, which contains no status` : undefined
+}
+
 /** A new kind of condition needs a row here, one where it is rendered, and its name in the model. */
 const CONDITION_KINDS: Readonly<Record<ConditionType, ConditionKind>> = {
   path: { of: ['requests'], matches: TEXTS, fault: unless(/^\//, 'must begin with /') },
@@ -49,11 +55,7 @@ const CONDITION_KINDS: Readonly<Record<ConditionType, ConditionKind>> = {
   query: { of: ['requests'], isNamed: true, matches: TEXTS },
   source: { of: ['requests', 'connections', 'responses'], matches: ['is', 'in'], fault: networkFault },
   sni: { of: ['requests', 'connections'], matches: TEXTS, fault: hostFault },
-  status: {
-    of: ['responses'],
-    matches: ['is'],
-    fault: unless(/^[1-5]\d\d(?:-[1-5]\d\d)?$/, 'must be a status or a range such as 500-599'),
-  },
+  status: { of: ['responses'], matches: ['is'], fault: statusFault },
 }
 
 type Fault = readonly [field: string, message: string]

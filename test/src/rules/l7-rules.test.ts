@@ -122,6 +122,10 @@ t.test('on responses only headers can be changed, depending on known data', (tes
   test.match(ofBackend([{ when: { all: [condition('status', ['4xx'])] }, do: { type: 'removeHeader', name: 'X' } }]), [
     /must be a status or a range/,
   ])
+  const reversed = [condition('status', ['500-500', '599-500'])]
+  test.match(ofBackend([{ when: { all: reversed }, do: { type: 'removeHeader', name: 'X' } }]), [
+    /values\.1 is the range 599-500, which contains no status/,
+  ])
   test.same(ofBackend([{ do: DENY }], 'tcp'), ['rules need mode http'])
   test.same(ofBackend([], 'tcp'), [])
   test.end()
