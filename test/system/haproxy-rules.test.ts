@@ -281,6 +281,12 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
     { arrived: { path: '/aXb/c' } },
   ],
   [
+    'a path that is another one after it was rewritten',
+    [rule(on('path', ['/admin']), { type: 'deny' }), rule(undefined, { type: 'rewritePath', value: '/a', to: '/b/' })],
+    { path: '/a../admin' },
+    { status: 400, arrived: undefined },
+  ],
+  [
     'a path by a regular expression',
     [rule(undefined, { type: 'rewritePath', match: 'regex', value: '^/(\\w+)/(.*)$', to: '/\\2/{method}/\\1%20' })],
     { path: '/a/b' },

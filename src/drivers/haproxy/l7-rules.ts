@@ -255,14 +255,20 @@ function noOtherSpelling(name: string): string {
   return `deny deny_status 400 if { query -m reg ${quoted(`(^|[&;])(?!${literalRegex(name)}${end})${letters.join('')}${end}`)} }`
 }
 
-const isPerPath = ({ do: { type, per } }: Rule): boolean => type === 'limit' && per === 'path'
+const testsPaths = (rules: readonly Rule[]): boolean =>
+  rules.some(({ do: { type, per } }) => type === 'limit' && per === 'path') ||
+  rules.some((rule) => conditionsOf(rule).some(({ type }) => type === 'path'))
+
+/** A part of a segment can be left as a segment of its own: with /b/ in place of /a, /a../c becomes /b/../c. */
+const rewritten = ({ do: { type } }: Rule, isTested: boolean): readonly string[] =>
+  type === 'rewritePath' && isTested ? [NO_PATH] : []
 
 function malformed(rules: readonly Rule[]): readonly string[] {
   const conditions = rules.flatMap(conditionsOf)
   const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
   return [
     ...(rules.length > 0 ? [NO_H2C] : []),
-    ...(conditions.some(({ type }) => type === 'path') || rules.some(isPerPath) ? [NO_PATH] : []),
+    ...(testsPaths(rules) ? [NO_PATH] : []),
     ...(conditions.some(({ type }) => type === 'host') ? [NO_HOST] : []),
     ...[...names].flatMap((name) => [noQuery(name), noOtherSpelling(name)]),
   ]
@@ -279,6 +285,7 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: st
   const speech = mode === 'http' ? OF_REQUESTS_SAID : OF_CONNECTIONS_SAID
   const fetches = isPassed ? OF_CONNECTIONS : OF_REQUESTS
   const tables = limitsOf(frontend)
+  const isTested = testsPaths(rules)
   const lines = ruleGroups(rules).flatMap((group, place): Line[] => {
     const said = (text: string): Line => [`${speech.keyword} ${text}`, `rules.${group.at}`]
     if (group.lookedUp !== undefined)
@@ -288,7 +295,8 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: st
       const cond = conditionText(rule, place)
       const table = tables[counter]?.name ?? ''
       const parts = { action: rule.do, cond, fetches, isServed, counter, table, errorPages }
-      const texts = [...undecided(rule, place, fetches), ...(speech.rendering[rule.do.type]?.(parts) ?? [])]
+      const done = [...(speech.rendering[rule.do.type]?.(parts) ?? []), ...rewritten(rule, isTested)]
+      const texts = [...undecided(rule, place, fetches), ...done]
       const acls = aclsOf(rule, place, fetches, (index) => `${folder}/${addressesName(id, place, index)}`)
       return ruleLines(rule, group.at, [...acls, ...texts.map((text) => `${speech.keyword} ${text}`)])
     })
