@@ -31,6 +31,7 @@ import { StoreWatch } from '../watches/store-watch.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
 import { Supervision } from '../watches/supervision.ts'
 import { VERSION } from '../base/version.ts'
+import type { EventData } from '../model/job.ts'
 
 export interface Appliance {
   readonly nodeId: string
@@ -296,7 +297,7 @@ function createNameWatch(node: Node): NameWatch {
 }
 
 function createClusterWatch({ membership, events, clock, log }: Node): Part {
-  const tell = (data: object) => events.publish('cluster', data)
+  const tell = (data: EventData<'cluster'>) => events.publish('cluster', data)
   const { members } = membership
   const watch = new ClusterWatch({ cluster: () => membership.cluster, members, tell, clock })
   const looks = new Repeated('the members of the cluster', () => watch.look(), WATCH_EVERY_MS, log)
@@ -314,7 +315,7 @@ function createClockWatch({ nodeId: self, membership, events, clock, log }: Node
     // Sound: an answer of another form, from another version, differs by no number.
     return (await askNode(membership, question)) as ClockTold
   }
-  const tell = (data: object) => events.publish('cluster', data)
+  const tell = (data: EventData<'cluster'>) => events.publish('cluster', data)
   const watch = new ClockWatch({ self, members: membership.members, ask, tell, clock })
   const looks = new Repeated('the clocks of the cluster', () => watch.look(), CLOCKS_EVERY_MS, log)
   return { start: () => looks.start(), close: () => looks.stop() }

@@ -6,6 +6,7 @@ import type { ConfigView, RecordChange, SectionRecords } from '../model/sections
 import type { EnactorParts } from './enactor.ts'
 import type { May } from './needed-rights.ts'
 import type { OtherNodes } from './rollout/other-nodes.ts'
+import type { EventData } from '../model/job.ts'
 
 /** Sections whose records may change without an apply: users change their own account, orders record their progress. */
 export type AmendedSection = 'users' | 'radiusUsers' | 'acmeOrders'
@@ -24,12 +25,7 @@ export interface Caller {
   readonly may?: May
 }
 
-export interface ApplyOutcome {
-  /**
-   * `kept`: confirmed; `reverted`: taken back because nobody confirmed it; `followed`: this node was away when others
-   * applied, and now runs the same.
-   */
-  readonly state: 'applied' | 'refused' | 'reverted' | 'kept' | 'followed'
+export type ApplyOutcome = EventData<'apply'> & {
   readonly by: string
   /** The revision that is running now. */
   readonly revision: number

@@ -3,7 +3,7 @@ import type { EventsReader } from '../context/events.ts'
 import type { Stream } from '../context/rendered.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Log, logDefect } from '../base/log.ts'
-import type { EventKind } from '../model/job.ts'
+import type { EventData, EventKind } from '../model/job.ts'
 
 const KEPT_MAX = 5_000
 
@@ -51,7 +51,7 @@ export class Events implements EventsReader {
     this.#next = (this.#kept.at(-1)?.id ?? 0) + 1
   }
 
-  publish(kind: EventKind, data: object): void {
+  publish<Kind extends EventKind>(kind: Kind, data: EventData<Kind>): void {
     if (this.#isClosed) return
     const at = new Date(this.#clock.now_ms()).toISOString()
     this.#waiting.push({ id: this.#next++, at, kind, data })

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Members } from './members.ts'
+import type { EventData } from '../model/job.ts'
 
 /** A node's answer to a request for its time. */
 export interface ClockTold {
@@ -13,7 +14,7 @@ export interface ClockWatchParts {
   readonly members: Pick<Members, 'all'>
   /** Rejects when the node does not answer. */
   readonly ask: (nodeId: string) => Promise<ClockTold>
-  readonly tell: (data: object) => void
+  readonly tell: (data: EventData<'cluster'>) => void
   readonly clock: Pick<Clock, 'now_ms' | 'monotonic_ms'>
 }
 

@@ -2,12 +2,13 @@ import type { Clock } from '../base/clock.ts'
 import type { Liveness } from '../peers/peer-session.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members, Voter } from './members.ts'
+import type { EventData } from '../model/job.ts'
 
 export interface ClusterWatchParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterSight | undefined
   readonly members: Pick<Members, 'all' | 'takeovers' | 'witness'>
-  readonly tell: (data: object) => void
+  readonly tell: (data: EventData<'cluster'>) => void
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 

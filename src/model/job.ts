@@ -53,3 +53,60 @@ export const EVENT_KINDS = [
   'syslog',
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
+
+/** The values of `state` in events, by kind. */
+export const EVENT_STATES = {
+  /**
+   * `kept`: confirmed; `reverted`: taken back because nobody confirmed it; `followed`: this node was away when others
+   * applied, and now runs the same.
+   */
+  apply: ['applied', 'followed', 'refused', 'kept', 'reverted'],
+  job: ['running', 'succeeded', 'failed', 'cancelled'],
+  realServer: ['up', 'down', 'resolved', 'unresolved'],
+  certificate: ['expires', 'expired', 'renewed', 'renewal failed'],
+  login: ['refused'],
+  node: [
+    'started',
+    'stopping',
+    'haproxy up',
+    'haproxy down',
+    'keepalived up',
+    'keepalived down',
+    'halt begins',
+    'halt failed',
+    'reboot begins',
+    'reboot failed',
+    'health checks run',
+    'health checks do not run',
+    'audit log full',
+    'audit log tampered with',
+  ],
+  cluster: [
+    'node joined',
+    'node removed',
+    'node reached',
+    'node unreachable',
+    'node updated',
+    'witness joined',
+    'witness removed',
+    'witness reached',
+    'witness unreachable',
+    'quorum lost',
+    'quorum back',
+    'taken over',
+    'halted',
+    'removed',
+    'histories parted',
+    'histories resolved',
+    'clock apart',
+    'clock right',
+  ],
+  address: ['taken', 'given away'],
+  syslog: ['reached', 'unreachable'],
+} as const satisfies Readonly<Record<EventKind, readonly string[]>>
+
+/** What an event of this kind says. */
+export interface EventData<Kind extends EventKind> {
+  readonly state: (typeof EVENT_STATES)[Kind][number]
+  readonly [more: string]: unknown
+}

@@ -4,7 +4,7 @@ import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { AlertRule, RULES_MAX } from '../model/alerts.ts'
 import { closed, optional } from '../model/fields.ts'
-import { ruleProblems } from '../rules/alerts.ts'
+import { ruleProblems, stateProblems } from '../rules/alerts.ts'
 
 const { id: _, name, when, ...fields } = AlertRule.properties
 
@@ -22,7 +22,7 @@ const Create = closed({ name, when, ...optional(fields) })
 const Update = closed(optional({ name, when, ...fields }))
 
 function checked(rule: AlertRule): AlertRule {
-  refuseFields(ruleProblems(rule))
+  refuseFields([...ruleProblems(rule), ...stateProblems(rule.when)])
   return rule
 }
 

@@ -2,6 +2,7 @@ import { type FieldProblem, problemIn } from '../base/errors.ts'
 import { isHost } from '../base/host-name.ts'
 import type { AlertCondition, AlertRule, AlertTarget, AlertWhen, TargetType } from '../model/alerts.ts'
 import { type FigureKind, LAYER_4_FIGURES, LAYER_7_FIGURES } from '../model/live-figures.ts'
+import { EVENT_STATES } from '../model/job.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { whyNoRoot } from './acme.ts'
 
@@ -173,6 +174,24 @@ export function ruleProblems({ when, repeatEvery }: Omit<AlertRule, 'id'>): read
   if (repeatEvery > 0 && repeatEvery < 60)
     problems.push(problemIn('repeatEvery', 'must be at least 60 seconds, or 0 for never'))
   return problems
+}
+
+/**
+ * Returns the states that no event of these kinds has: the rule would never fire. A rule that is stored all the same
+ * keeps no apply from running.
+ */
+export function stateProblems({ events = [], states = [] }: AlertWhen): readonly FieldProblem[] {
+  const known = new Set<string>(events.flatMap((kind) => EVENT_STATES[kind]))
+  return states.flatMap((state, at) =>
+    events.length === 0 || known.has(state)
+      ? []
+      : [
+          problemIn(
+            `when.states.${at}`,
+            `is not a state of ${events.join(' or ')}, which has: ${[...known].join(', ')}`,
+          ),
+        ],
+  )
 }
 
 /** Checks all alert rules and targets of a configuration, whose fields may not have come through the API. */

@@ -4,11 +4,12 @@ import { canonicalIp } from '../base/ip-network.ts'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { ConfigView } from '../model/sections.ts'
+import type { EventData } from '../model/job.ts'
 
 export interface HeldAddressesParts {
   readonly nodeId: string
   readonly running: ConfigView
-  readonly tell: (data: object) => void
+  readonly tell: (data: EventData<'address'>) => void
   readonly clock: Pick<Clock, 'now_ms'>
   readonly log: Log
   /** Returns the current addresses of this machine's interfaces. */

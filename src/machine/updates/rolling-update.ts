@@ -6,6 +6,7 @@ import { newId } from '../../base/ids.ts'
 import type { JobHandle, JobKind, Jobs } from '../../jobs/jobs.ts'
 import type { NodeUpdate, NodeUpdateTold } from './node-update.ts'
 import { reasonOf } from '../../base/reason.ts'
+import type { EventData } from '../../model/job.ts'
 
 /** A node of the cluster, as this one sees it. */
 export interface SeenNode {
@@ -38,7 +39,7 @@ export interface RollingParts {
   /** Refuses a caller that may no longer use these endpoints. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
   readonly isDryRun: boolean
-  readonly tell: (data: object) => void
+  readonly tell: (data: EventData<'cluster'>) => void
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>
 }

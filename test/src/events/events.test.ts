@@ -15,8 +15,8 @@ t.test('an event is sent once it is on the disk, and numbers continue after a re
     )
     told.push(event)
   })
-  events.publish('apply', { revision: 1 })
-  events.publish('job', { id: 'a' })
+  events.publish('apply', { state: 'applied', revision: 1 })
+  events.publish('job', { state: 'running', id: 'a' })
   test.same(told, [], 'not yet')
   await events.stored()
   test.match(told, [
@@ -39,9 +39,9 @@ t.test('an event is sent once it is on the disk, and numbers continue after a re
 t.test('a limited number is kept; a client that missed more is told so', async (test) => {
   const store = openStore(test)
   const events = new Events(store.events, manualClock(), silentLog)
-  for (let i = 0; i < 5_050; i++) events.publish('realServer', { i })
+  for (let i = 0; i < 5_050; i++) events.publish('realServer', { state: 'up', i })
   await events.stored()
-  events.publish('realServer', { i: 'last' })
+  events.publish('realServer', { state: 'up', i: 'last' })
   await events.stored()
   test.equal(store.events.entries().length, 5_000)
   test.equal(events.after(10), undefined)
@@ -68,7 +68,7 @@ t.test('events that a disk refused are on it with the next one', async (test) =>
   }
   const events = new Events({ ...table, write }, manualClock(), silentLog)
   const publish = (revision: number) => {
-    events.publish('apply', { revision })
+    events.publish('apply', { state: 'applied', revision })
     return events.stored()
   }
   await publish(1)
@@ -80,7 +80,7 @@ t.test('events that a disk refused are on it with the next one', async (test) =>
   const again = new Events(table, manualClock(), silentLog)
   test.same(
     again.after(1)?.map(({ id, data }) => [id, data]),
-    [2, 3, 4].map((id) => [id, { revision: id }]),
+    [2, 3, 4].map((id) => [id, { state: 'applied', revision: id }]),
   )
 })
 

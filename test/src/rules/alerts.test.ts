@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { AlertRule, AlertTarget } from '../../../src/model/alerts.ts'
-import { nameTest, ruleProblems, targetProblems, verifyAlerts } from '../../../src/rules/alerts.ts'
+import { EVENT_STATES } from '../../../src/model/job.ts'
+import { nameTest, ruleProblems, stateProblems, targetProblems, verifyAlerts } from '../../../src/rules/alerts.ts'
 import { alertRule, chat } from '../../fixtures/alerts.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -94,6 +96,25 @@ t.test('a condition has the fields of its type, and a threshold an existing figu
   test.match(rule({ type: 'cluster', value: 1 }), [/^when.value is not a field of a condition of type cluster/])
   test.match(rule({ type: 'cluster' }, { repeatEvery: 59 }), [/^repeatEvery must be at least 60/])
   test.same(rule({ type: 'cluster' }, { repeatEvery: 0 }), [])
+  test.end()
+})
+
+t.test('a rule names states that its events have', (test) => {
+  const told = (...states: readonly string[]) =>
+    stateProblems({ type: 'event', events: ['apply', 'login'], states: [...states] }).map(
+      ({ field, message }) => `${field} ${message}`,
+    )
+  test.same(told('applied', 'refused'), [])
+  test.match(told('refused', 'up'), [/^when.states.1 is not a state of apply or login, which has: applied, .*refused/])
+  test.same(stateProblems({ type: 'event', events: ['node'] }), [])
+  test.same(stateProblems({ type: 'disk', states: ['x'] }), [], 'another problem')
+  const document =
+    readFileSync(new URL('../../../docs/alerts.md', import.meta.url), 'utf8').split('| kind in ')[1] ?? ''
+  for (const [kind, states] of Object.entries(EVENT_STATES)) {
+    const row = new RegExp(`^\\| \`${kind}\` \\| (.*) \\|$`, 'm').exec(document)?.[1] ?? ''
+    const named = row.replaceAll(/ \(.*?\)|for names: /g, '').split(/[,;] /)
+    test.same(named, states, `${kind} in the document`)
+  }
   test.end()
 })
 
