@@ -10,6 +10,7 @@ import { certifiedUntil, certify, requestsOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
 import { clientUrl, isSamePlace, type NodeAddress, peerUrl } from './node-address.ts'
+import { partnerIn } from './partner.ts'
 import { patiently, type Waiting } from './patience.ts'
 
 export interface MovingParts extends Waiting {
@@ -30,6 +31,7 @@ export async function changeNode(parts: MovingParts, name: string | undefined, p
   const hasMoved = place !== undefined && !isSamePlace(place, own)
   if (hasMoved) {
     refuseNeighbour(members, own.nodeId, place)
+    refuseMaintained(members, own.nodeId)
     await assertEtcdPorts(place, own)
   }
   if (name !== undefined) await rename(members, own.nodeId, name)
@@ -52,6 +54,18 @@ const isSameName = (some: string, other: string) => some.toLowerCase() === other
 function refuseNeighbour(members: Members, id: string, place: NodeAddress): void {
   const neighbour = members.voters().find((other) => other.id !== id && isSamePlace(other, place))
   if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} has this address`)
+}
+
+/**
+ * Of two nodes, the one in maintenance reads what it is told at the address of the other one only.
+ *
+ * @throws {ApiError} IN_USE during maintenance of the other one.
+ */
+function refuseMaintained(members: Members, id: string): void {
+  const partner = partnerIn(members, id)
+  if (partner?.maintenance === undefined) return
+  const { name } = partner
+  throw new ApiError('IN_USE', `${name} is in maintenance, and would not find this node: end the maintenance first`)
 }
 
 /**

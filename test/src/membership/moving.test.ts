@@ -80,6 +80,18 @@ t.test('an address is the same one however it is written', async (t) => {
   t.equal(await changeNode({ ...parts, cluster }, undefined, { host: '2001:DB8::1', port: 9444 }), false)
 })
 
+t.test('of two nodes neither moves while the other one is in maintenance, and would not find it', async (t) => {
+  const { parts, members, files } = await begun(t)
+  const maintained = { since: '3', by: 'ann', reason: 'a new fan' }
+  await members.change('b', (member) => ({ ...member, maintenance: maintained }))
+  const refusal = await refuses(t, 'IN_USE', changeNode(parts, 'first', { host: AFTER, port: 9444 }))
+  t.match(refusal.message, /right is in maintenance/)
+  t.match([files.read()?.host, members.get('a')?.name], [BEFORE, 'left'], 'nothing is changed')
+  await changeNode(parts, 'first')
+  await members.change('b', ({ maintenance: _, ...member }) => member)
+  t.equal(await changeNode(parts, undefined, { host: AFTER, port: 9444 }), true)
+})
+
 t.test("later additions to the node's file stay when it moves", async (t) => {
   const { parts, own, files } = await begun(t)
   await files.commit({ ...own, isReturning: true })
