@@ -88,7 +88,7 @@ t.test('of two nodes neither moves while the other one is in maintenance, and wo
   t.match(refusal.message, /right is in maintenance/)
   t.match([files.read()?.host, members.get('a')?.name], [BEFORE, 'left'], 'nothing is changed')
   await changeNode(parts, 'first')
-  await members.change('b', ({ maintenance: _, ...member }) => member)
+  await members.change('b', ({ maintenance: _before, ...member }) => member)
   t.equal(await changeNode(parts, undefined, { host: AFTER, port: 9444 }), true)
 })
 
