@@ -57,12 +57,13 @@ const PASSPHRASES = {
   known: { form: /^[\x20-\x7e]+$/, why: 'the passphrase of a backup consists of printable ASCII characters' },
 } as const
 
+/** The variable is enough: who sets it and forgets the option would have private keys in a readable file. */
 async function passphraseHeader(
   run: Run,
   { passphrase }: Sealed,
   which: keyof typeof PASSPHRASES,
 ): Promise<Readonly<Record<string, string>>> {
-  if (passphrase !== true) return {}
+  if (passphrase !== true && (run.env['FULCRUM_PASSPHRASE'] ?? '') === '') return {}
   const given = await run.secret('Passphrase: ', 'FULCRUM_PASSPHRASE', { isNew: which === 'new' })
   // A header cannot have spaces at its ends.
   const phrase = given.trim()

@@ -70,6 +70,11 @@ t.test('a backup that should be sealed is sealed, or is not written', async (tes
   test.match(without, { exit: 1, err: asked })
   test.notMatch(without.err, /X-Backup/, 'a header that was not sent here')
   test.same((await call('GET', '/backup/list')).json.data.uploads, [], 'of a refused restore as well')
+  const env = { FULCRUM_PASSPHRASE: 'from the variable alone' }
+  test.match(await run(['backup', 'create', file], { env }), { exit: 0 })
+  test.match(await run(['backup', 'restore', file, 'realServers']), { exit: 1, err: asked }, 'is sealed')
+  test.match(await run(['backup', 'restore', file, 'realServers'], { env }), { exit: 0 })
+  test.match(await create('from a file, with its end of line\n'), { exit: 0 })
   test.match(await restore('from a file, with its end of line'), { exit: 0 })
 })
 
