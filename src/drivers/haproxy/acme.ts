@@ -31,7 +31,9 @@ export function whyUnanswered(
   if (challenge === 'tls-alpn-01') return whyUnvalidated(frontends, account)
   if (frontends.some((frontend) => takesChallenges(frontend, account))) return undefined
   const port = portOf(account)
-  return `needs an enabled frontend in mode http with port ${port} without TLS, which the CA connects to: create one, or add port ${port} and httpRedirectToHttps to the frontend of the site`
+  const needed = `needs an enabled frontend in mode http with port ${port} without TLS, which the CA connects to: create one`
+  // Of a frontend with TLS only this port can stay plain.
+  return port === HTTP_PORT ? `${needed}, or add port 80 and httpRedirectToHttps to the frontend of the site` : needed
 }
 
 /**

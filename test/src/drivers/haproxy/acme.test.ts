@@ -43,7 +43,7 @@ t.test('frontends that the CA does not use are unchanged', async (test) => {
     test.same(challengeStatements(one, view), [])
     test.match(
       whyUnanswered(viewOf({ l7Frontends: [one] }), account, HTTP_01),
-      /with port 80 without TLS, .*: create one/,
+      /with port 80 without TLS, .*: create one, or add port 80 and httpRedirectToHttps to the frontend of the site$/,
     )
   }
   test.equal(whyUnanswered(viewOf({ l7Frontends: [plain] }), account, HTTP_01), undefined)
@@ -51,6 +51,12 @@ t.test('frontends that the CA does not use are unchanged', async (test) => {
   test.equal(
     whyUnanswered(viewOf({ l7Frontends: [frontend('f', null, { ports: '8000-8100' })] }), forwarded, HTTP_01),
     undefined,
+  )
+  const ofTheSite = frontend('f', null, { ports: '443,8080', httpRedirectToHttps: true, certificates: ['c'] })
+  test.match(
+    whyUnanswered(viewOf({ l7Frontends: [ofTheSite] }), forwarded, HTTP_01),
+    /with port 8080 without TLS, .*: create one$/,
+    'beside TLS only port 80 stays plain',
   )
   const broken = { ...ordered, acmeAccounts: [acmeAccount('a', { privateKey: 'none' })] }
   test.same(challengeStatements(plain, viewOf(broken)), [], 'an unreadable key')
