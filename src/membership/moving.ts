@@ -31,7 +31,7 @@ export async function changeNode(parts: MovingParts, name: string | undefined, p
   const hasMoved = place !== undefined && !isSamePlace(place, own)
   if (hasMoved) {
     refuseNeighbour(members, own.nodeId, place)
-    refuseMaintained(members, own.nodeId)
+    await refuseVoteless(cluster.etcd, members, own.nodeId)
     await assertEtcdPorts(place, own)
   }
   if (name !== undefined) await rename(members, own.nodeId, name)
@@ -57,15 +57,18 @@ function refuseNeighbour(members: Members, id: string, place: NodeAddress): void
 }
 
 /**
- * Of two nodes, the one in maintenance reads what it is told at the address of the other one only.
+ * Of two nodes, one without a vote reads what it is told at the address of the other one only.
  *
- * @throws {ApiError} IN_USE during maintenance of the other one.
+ * @throws {ApiError} IN_USE while the other one is in maintenance, or has not come back since this one went on alone.
  */
-function refuseMaintained(members: Members, id: string): void {
+async function refuseVoteless(etcd: MovingParts['cluster']['etcd'], members: Members, id: string): Promise<void> {
   const partner = partnerIn(members, id)
-  if (partner?.maintenance === undefined) return
-  const { name } = partner
-  throw new ApiError('IN_USE', `${name} is in maintenance, and would not find this node: end the maintenance first`)
+  if (partner === undefined) return
+  const listed = await etcd.members.list()
+  if (partner.maintenance === undefined && listed.some(({ name, isLearner }) => name === partner.id && !isLearner))
+    return
+  const why = `${partner.name} is away or in maintenance, and would not find this node`
+  throw new ApiError('IN_USE', `${why}: wait until it votes (isVoter in GET /cluster), or remove it`)
 }
 
 /**

@@ -17,8 +17,12 @@ async function begun(test: Test) {
   const place = { host: BEFORE, port: 9444 }
   const { store, keys, client, files, own } = await formedNode(test, clock, place)
   const updated: unknown[] = []
+  const partners = [{ name: 'b', isLearner: false }]
   const etcd = Object.assign(client, {
-    members: { update: async (...args: readonly unknown[]) => updated.push(args) },
+    members: {
+      update: async (...args: readonly unknown[]) => updated.push(args),
+      list: async () => [{ name: 'a', isLearner: false }, ...partners],
+    },
   })
   const verbs: unknown[] = []
   const execute = async (steps: readonly object[]) => {
@@ -36,7 +40,7 @@ async function begun(test: Test) {
   const cluster = { own, etcd: etcd as never, keys }
   const wait = async (ms: number) => clock.advance(ms)
   const parts = { cluster, members, files, clock, wait }
-  return { parts, own, members, files, service, verbs, updated, cluster }
+  return { parts, own, members, files, service, verbs, updated, cluster, partners }
 }
 
 t.test('a name is changed, unless another node has it', async (t) => {
@@ -80,15 +84,20 @@ t.test('an address is the same one however it is written', async (t) => {
   t.equal(await changeNode({ ...parts, cluster }, undefined, { host: '2001:DB8::1', port: 9444 }), false)
 })
 
-t.test('of two nodes neither moves while the other one is in maintenance, and would not find it', async (t) => {
-  const { parts, members, files } = await begun(t)
+t.test('of two nodes neither moves while the other one has no vote, and would not find it', async (t) => {
+  const { parts, members, files, partners } = await begun(t)
   const maintained = { since: '3', by: 'ann', reason: 'a new fan' }
   await members.change('b', (member) => ({ ...member, maintenance: maintained }))
   const refusal = await refuses(t, 'IN_USE', changeNode(parts, 'first', { host: AFTER, port: 9444 }))
-  t.match(refusal.message, /right is in maintenance/)
+  t.match(refusal.message, /right .* in maintenance/)
   t.match([files.read()?.host, members.get('a')?.name], [BEFORE, 'left'], 'nothing is changed')
   await changeNode(parts, 'first')
   await members.change('b', ({ maintenance: _before, ...member }) => member)
+  for (const listed of [[], [{ name: 'b', isLearner: true }]]) {
+    partners.splice(0, 1, ...listed)
+    await refuses(t, 'IN_USE', changeNode(parts, undefined, { host: AFTER, port: 9444 }))
+  }
+  partners.splice(0, 1, { name: 'b', isLearner: false })
   t.equal(await changeNode(parts, undefined, { host: AFTER, port: 9444 }), true)
 })
 
