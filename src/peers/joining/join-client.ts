@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import { after } from '../../base/after.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
@@ -24,15 +25,18 @@ import {
   shownRequest,
 } from './protocol.ts'
 
-/** In milliseconds, for each address. */
+/** In milliseconds. */
 export interface JoinPatience {
-  /** From the first packet to the end of the handshake. */
+  /** For a member to begin to listen: it does not while it starts, nor for a moment after it has formed the cluster. */
+  readonly start_ms: number
+  /** From the first packet to the end of the handshake, for each address. */
   readonly connect_ms: number
   /** From then on; longer than a member takes. */
   readonly answer_ms: number
 }
 
-const PATIENCE: JoinPatience = { connect_ms: 5_000, answer_ms: 40_000 }
+const PATIENCE: JoinPatience = { start_ms: 3_000, connect_ms: 5_000, answer_ms: 40_000 }
+const AGAIN_MS = 250
 
 export interface JoinClientParts {
   readonly token: JoinToken
@@ -69,12 +73,21 @@ class UnansweredError extends Error {
   override readonly name = 'UnansweredError'
   readonly code: JoinErrorCode &
     ('WRONG_PIN' | 'UNREACHABLE' | 'LOST' | 'CLOCK_SKEW' | 'BUSY' | 'REFUSED' | 'TOKEN_UNKNOWN')
+  /** Whether nothing listens there. */
+  readonly isClosed: boolean
 
-  constructor(code: UnansweredError['code'], why: string) {
+  constructor(code: UnansweredError['code'], why: string, isClosed = false) {
     super(why)
     this.code = code
+    this.isClosed = isClosed
   }
 }
+
+interface Failure {
+  readonly address: string
+  readonly error: UnansweredError
+}
+const unansweredOf = ({ address, error }: Failure): Unanswered => ({ address, why: error.message })
 
 /**
  * Messages when no address admitted the node: the first code in this list that occurred decides. Undefined: the
@@ -89,6 +102,15 @@ const NONE_ANSWERED = [
   ['WRONG_PIN', 'The addresses in the token do not belong to the cluster that issued it; create a new token there'],
   ['UNREACHABLE', 'No member of the cluster can be reached; check addresses and firewalls, or create a new token'],
 ] as const satisfies readonly (readonly [UnansweredError['code'], string | undefined])[]
+
+function noneAnswered(failures: readonly Failure[]): JoinError {
+  const each = failures.map(({ address, error }) => `${address}: ${error.message}`).join('; ')
+  for (const [code, what] of NONE_ANSWERED) {
+    const first = failures.find(({ error }) => error.code === code)?.error
+    if (first !== undefined) return new JoinError(code, what === undefined ? first.message : `${what} (${each})`)
+  }
+  return new JoinError('UNREACHABLE', 'The token names no member')
+}
 
 /** The client of a node that is no member yet, with nothing but a token. */
 export class JoinClient {
@@ -151,22 +173,21 @@ export class JoinClient {
   }
 
   async #askInTurn(intent: Intent): Promise<JoinAnswer<unknown>> {
-    const unanswered: (Unanswered & { readonly code: UnansweredError['code'] })[] = []
-    for (const to of this.#parts.token.addresses) {
-      const address = addressText(to)
-      try {
-        return { ...(await this.#ask(to, intent)), address, unanswered }
-      } catch (error) {
-        if (!(error instanceof UnansweredError)) throw error
-        unanswered.push({ address, why: error.message, code: error.code })
+    const until_ms = performance.now() + this.#patience.start_ms
+    for (;;) {
+      const failures: Failure[] = []
+      for (const to of this.#parts.token.addresses) {
+        const address = addressText(to)
+        try {
+          return { ...(await this.#ask(to, intent)), address, unanswered: failures.map(unansweredOf) }
+        } catch (error) {
+          if (!(error instanceof UnansweredError)) throw error
+          failures.push({ address, error })
+        }
       }
+      if (performance.now() >= until_ms || !failures.every(({ error }) => error.isClosed)) throw noneAnswered(failures)
+      await sleep(AGAIN_MS)
     }
-    const each = unanswered.map(({ address, why }) => `${address}: ${why}`).join('; ')
-    for (const [code, what] of NONE_ANSWERED) {
-      const first = unanswered.find((one) => one.code === code)
-      if (first !== undefined) throw new JoinError(code, what === undefined ? first.why : `${what} (${each})`)
-    }
-    throw new JoinError('UNREACHABLE', 'The token names no member')
   }
 
   async #ask(to: JoinAddress, intent: Intent): Promise<Omit<JoinAnswer<unknown>, 'address' | 'unanswered'>> {
@@ -212,13 +233,13 @@ export class JoinClient {
         // This node knows only the pin of the cluster's authority, and `#memberAt` checks that.
         rejectUnauthorized: false,
       })
-      const fail = (why: string) => {
+      const fail = (why: string, isClosed = false) => {
         forget()
         socket.destroy()
-        reject(new UnansweredError('UNREACHABLE', why))
+        reject(new UnansweredError('UNREACHABLE', why, isClosed))
       }
       const forget = after(connect_ms, () => fail(`it accepted no connection within ${connect_ms} ms`))
-      socket.on('error', (error) => fail(whyNot(error)))
+      socket.on('error', (error) => fail(whyNot(error), Reflect.get(error, 'code') === 'ECONNREFUSED'))
       socket.once('close', () => fail('it closed the connection'))
       socket.once('secureConnect', () => {
         forget()

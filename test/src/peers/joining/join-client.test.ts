@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createTcpServer } from 'node:net'
+import { connect as connectTcp, createServer as createTcpServer } from 'node:net'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { defer } from '../../../../src/base/deferred.ts'
@@ -93,6 +93,25 @@ t.test('addresses are tried in turn, with the reasons of those that did not answ
     ])
     test.equal(answer.unanswered.length, 5)
   }
+})
+
+t.test('a member that does not listen yet is asked again, for a while', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const later = await freePort()
+  const relay = createTcpServer((socket) => {
+    const there = connectTcp(member.server.port, '127.0.0.1')
+    for (const [from, to] of [
+      [socket, there],
+      [there, socket],
+    ] as const)
+      from.on('error', () => to.destroy()).pipe(to)
+  })
+  test.teardown(() => relay.close())
+  const asked = clientOf(joiner, member.newToken([later]), { patience: { start_ms: 60_000 } }).look()
+  setTimeout(() => relay.listen(later, '127.0.0.1'), 100)
+  test.equal((await asked).address, `127.0.0.1:${later}`)
+  const never = clientOf(joiner, member.newToken([await freePort()]), { patience: { start_ms: 300 } })
+  test.match(await refusalOf(never.look()), { code: 'UNREACHABLE', message: /it refuses connections/ })
 })
 
 t.test('a member that does not expect joining nodes admits none', async (test) => {
