@@ -11,6 +11,7 @@ import { layer4ServersLeft, layer7ServersLeft, weights } from './balancing.ts'
 import { clientAuthorities } from './client-authorities.ts'
 import { connectionsEnd } from './floating.ts'
 import { believesAnybody, plainCookies, rests, withoutEffect } from './frontends.ts'
+import { idleOfBackend, idleOfFrontend } from './idle-fields.ts'
 import { rulesWithoutEffect } from './rules.ts'
 import { unreachedCertificates } from './shown-certificates.ts'
 
@@ -65,6 +66,7 @@ function* judged(view: ConfigView, now_ms: number): Generator<readonly Warning[]
       ...layer7ServersLeft(frontend, view),
       ...withoutEffect(frontend),
       ...rulesWithoutEffect(frontend),
+      ...idleOfFrontend(frontend),
       ...unreachedCertificates(frontend, view),
       ...clientAuthorities(frontend, now_ms),
       ...believesAnybody(frontend),
@@ -75,8 +77,12 @@ function* judged(view: ConfigView, now_ms: number): Generator<readonly Warning[]
   for (const frontend of view.list('l4Frontends')) {
     yield [...layer4ServersLeft(frontend, view), ...rests('l4Frontends', frontend, view)]
   }
-  for (const backend of view.list('l7Backends')) yield weights('l7Backends', backend, view)
-  for (const backend of view.list('l4Backends')) yield weights('l4Backends', backend, view)
+  for (const backend of view.list('l7Backends')) {
+    yield [...weights('l7Backends', backend, view), ...idleOfBackend('l7Backends', backend)]
+  }
+  for (const backend of view.list('l4Backends')) {
+    yield [...weights('l4Backends', backend, view), ...idleOfBackend('l4Backends', backend)]
+  }
   for (const user of view.list('snmpUsers')) yield incomplete(user)
   for (const order of view.list('acmeOrders')) yield unrenewed(order, view)
   yield connectionsEnd(view)
