@@ -35,6 +35,7 @@ export const IDS = new RegExp(ID, 'g')
 const WHOLE = new RegExp(`^${ID}$`)
 
 export const isId = (text: string): boolean => WHOLE.test(text)
+export const isNameBased = (id: string): boolean => isId(id) && id[14] === '5'
 
 function hyphenated(bytes: Buffer, version: number): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | version, 6)

@@ -111,6 +111,13 @@ export type AlertCondition = (typeof CONDITION_TYPES)[number]
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
+const ObjectId = Type.String({
+  minLength: 1,
+  maxLength: 129,
+  pattern: '^[A-Za-z0-9-]{1,64}(/[A-Za-z0-9-]{1,64})?$',
+  description: 'Id of an object, which has to exist; BACKEND/SERVER: a real server in one backend only.',
+})
+
 export const AlertWhen = closed(
   {
     type: Type.Enum([...CONDITION_TYPES], {
@@ -159,7 +166,7 @@ export const AlertWhen = closed(
       }),
     ),
     ids: Type.Optional(
-      Type.Array(idOf('Id of an object.'), {
+      Type.Array(ObjectId, {
         minItems: 1,
         maxItems: 1000,
         uniqueItems: true,
@@ -203,9 +210,12 @@ export const AlertRule = closed({
   repeatEvery: Type.Integer({
     minimum: 0,
     maximum: 2_678_400,
-    description: 'Seconds after which a firing alert is sent again, 60 to 2678400; default 14400; 0: never.',
+    description:
+      'Seconds after which a firing alert is sent again, 60 to 2678400; default 14400; 0: never. Not for events.',
   }),
-  resolve: Type.Boolean({ description: 'Whether a message is sent when the alert is resolved; default true.' }),
+  resolve: Type.Boolean({
+    description: 'Whether a message is sent when the alert is resolved; default true. Not for events.',
+  }),
   targets: Type.Array(refersTo(Id, 'alertTargets'), {
     maxItems: TARGETS_MAX,
     uniqueItems: true,

@@ -2,9 +2,10 @@ import { type Static, Type } from 'typebox'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
+import type { ContextOf } from '../context/context.ts'
 import { AlertRule, RULES_MAX } from '../model/alerts.ts'
 import { closed, optional } from '../model/fields.ts'
-import { ruleProblems, stateProblems } from '../rules/alerts.ts'
+import { objectProblems, ruleProblems, stateProblems } from '../rules/alerts.ts'
 
 const { id: _, name, when, ...fields } = AlertRule.properties
 
@@ -21,8 +22,9 @@ const DEFAULTS = {
 const Create = closed({ name, when, ...optional(fields) })
 const Update = closed(optional({ name, when, ...fields }))
 
-function checked(rule: AlertRule): AlertRule {
-  refuseFields([...ruleProblems(rule), ...stateProblems(rule.when)])
+function checked(rule: AlertRule, ctx: ContextOf['stage'], stored?: AlertRule): AlertRule {
+  const objects = objectProblems(rule.when, (section, id) => ctx.section(section).find(id), stored?.when.ids)
+  refuseFields([...ruleProblems(rule), ...stateProblems(rule.when), ...objects])
   return rule
 }
 
@@ -61,7 +63,7 @@ export const alertRules = [
       if (rules.list().length >= RULES_MAX)
         throw new ApiError('LIMIT_REACHED', `There are already ${RULES_MAX} alert rules; delete one first`)
       const id = newId()
-      rules.create(checked({ ...DEFAULTS, ...body, id }))
+      rules.create(checked({ ...DEFAULTS, ...body, id }, ctx))
       return { id }
     },
   }),
@@ -88,7 +90,8 @@ export const alertRules = [
     whenNull: DEFAULTS,
     handle: (ctx, { params: { id }, body }) => {
       const rules = ctx.section('alertRules')
-      rules.put(checked({ ...rules.get(id), ...sentOf(body), id }))
+      const stored = rules.get(id)
+      rules.put(checked({ ...stored, ...sentOf(body), id }, ctx, stored))
     },
   }),
   endpoint({

@@ -1,5 +1,6 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import { isHost } from '../base/host-name.ts'
+import { isNameBased } from '../base/ids.ts'
 import type { AlertCondition, AlertRule, AlertTarget, AlertWhen, TargetType } from '../model/alerts.ts'
 import { type FigureKind, LAYER_4_FIGURES, LAYER_7_FIGURES } from '../model/live-figures.ts'
 import { EVENT_STATES } from '../model/job.ts'
@@ -192,6 +193,42 @@ export function stateProblems({ events = [], states = [] }: AlertWhen): readonly
           ),
         ],
   )
+}
+
+type Find = ConfigView['get']
+
+/**
+ * Returns a problem for each id that no object has: the rule would never fire for it. `known` are the ids that the
+ * stored rule has already, whose objects may be gone.
+ */
+export function objectProblems(when: AlertWhen, find: Find, known: readonly string[] = []): readonly FieldProblem[] {
+  const what = whatOf(when)
+  return (when.ids ?? []).flatMap((id, at) =>
+    known.includes(id) || isElsewhere(id) || isFound(id, when, find)
+      ? []
+      : [problemIn(`when.ids.${at}`, `is ${id}, but there is no ${what} with that id`)],
+  )
+}
+
+/** Whether no record has it: an object of an observed HAProxy, or the own certificate of a node. */
+const isElsewhere = (id: string): boolean => id.split('/').every(isNameBased) || id.startsWith('api-')
+
+function whatOf({ type, object }: AlertWhen): 'certificate' | 'real server' | 'backend' | 'frontend' {
+  if (type === 'certificateEnd') return 'certificate'
+  return type === 'serverDown' || object === undefined || object === 'server' ? 'real server' : object
+}
+
+function isFound(id: string, when: AlertWhen, find: Find): boolean {
+  const [first = '', ripId] = id.split('/')
+  const what = whatOf(when)
+  if (what === 'certificate') return ripId === undefined && find('certificates', first) !== undefined
+  if (what === 'real server' && ripId === undefined) return find('realServers', first) !== undefined
+  const layers = when.layer === undefined && when.type === 'serverDown' ? [4, 7] : [when.layer ?? 7]
+  return layers.some((layer) => {
+    if (what === 'frontend') return ripId === undefined && find(layer === 4 ? 'l4Frontends' : 'l7Frontends', first)
+    const backend = find(layer === 4 ? 'l4Backends' : 'l7Backends', first)
+    return what === 'backend' ? ripId === undefined && backend : backend?.reals.some((real) => real.ripId === ripId)
+  })
 }
 
 /** Checks all alert rules and targets of a configuration, whose fields may not have come through the API. */

@@ -42,6 +42,23 @@ t.test('impossible conditions are refused, each field by its name', async (test)
   test.same(await fieldsOf({ when: { type: 'disk', surprise: 1 } }), ['when.surprise'])
 })
 
+t.test('the objects of a rule exist when they are named, and may go later', async (test) => {
+  const { call } = await borrow()
+  const real = async (name: string) =>
+    (await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })).json.data.id
+  const [kept, gone] = [await real('kept'), await real('gone')]
+  const server = { type: 'serverDown', ids: [kept, gone] }
+  const { id } = (await call('POST', PATH, { body: { name: 'r', when: server } })).json.data
+  await call('DELETE', `/ipvsDirector/rips/${gone}`)
+  test.equal((await call('PUT', `${PATH}/${id}`, { body: { when: server } })).status, 200, 'sent back as it was read')
+  const refusal = await call('POST', PATH, { body: { name: 's', when: server } })
+  test.match(refusal.json.errors, [{ field: 'when.ids.1', message: /there is no real server with that id/ }])
+  const backend = { name: 'b', mode: 'http', reals: [{ ripId: kept }] }
+  const b = (await call('POST', '/layer7proxy/backends', { body: backend })).json.data.id
+  const named = { name: 't', when: { type: 'serverDown', ids: [`${b}/${kept}`] } }
+  test.equal((await call('POST', PATH, { body: named })).status, 201)
+})
+
 t.test('names are unique, and a stale If-Match changes nothing', async (test) => {
   const { call } = await borrow()
   const body = { name: 'r', when: { type: 'cluster' } }

@@ -1,9 +1,18 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { AlertRule, AlertTarget } from '../../../src/model/alerts.ts'
+import type { AlertRule, AlertTarget, AlertWhen } from '../../../src/model/alerts.ts'
+import { nameBasedId } from '../../../src/base/ids.ts'
 import { EVENT_STATES } from '../../../src/model/job.ts'
-import { nameTest, ruleProblems, stateProblems, targetProblems, verifyAlerts } from '../../../src/rules/alerts.ts'
+import {
+  nameTest,
+  objectProblems,
+  ruleProblems,
+  stateProblems,
+  targetProblems,
+  verifyAlerts,
+} from '../../../src/rules/alerts.ts'
 import { alertRule, chat } from '../../fixtures/alerts.ts'
+import { backend, frontend, l4Backend, l4Frontend, realServer } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
 const target = (more: Partial<AlertTarget>): readonly string[] => {
@@ -115,6 +124,29 @@ t.test('a rule names states that its events have', (test) => {
     const named = row.replaceAll(/ \(.*?\)|for names: /g, '').split(/[,;] /)
     test.same(named, states, `${kind} in the document`)
   }
+  test.end()
+})
+
+t.test('a rule names objects that exist', (test) => {
+  const view = viewOf({
+    realServers: [realServer('r'), realServer('s')],
+    l7Backends: [backend('b7', ['r'])],
+    l4Backends: [l4Backend('b4', ['s'])],
+    l7Frontends: [frontend('f7', 'b7')],
+    l4Frontends: [l4Frontend('f4', 'b4')],
+  })
+  const unknown = (when: AlertWhen, known?: readonly string[]) =>
+    objectProblems(when, view.get.bind(view), known).map(({ field }) => field)
+  const figure = { type: 'threshold', metric: 'currentSessions', value: 1 } as const
+  test.same(unknown({ ...figure, object: 'frontend', ids: ['f7', 'f4', 'b7'] }), ['when.ids.1', 'when.ids.2'])
+  test.same(unknown({ ...figure, object: 'frontend', layer: 4, ids: ['f7', 'f4'] }), ['when.ids.0'])
+  test.same(unknown({ ...figure, object: 'backend', ids: ['b7', 'b4'] }), ['when.ids.1'])
+  test.same(unknown({ ...figure, object: 'server', ids: ['r', 'b7/r', 'b4/s', 'b7/s'] }), ['when.ids.2', 'when.ids.3'])
+  test.same(unknown({ type: 'serverDown', ids: ['r', 'b7/r', 'b4/s', 'x'] }), ['when.ids.3'])
+  test.same(unknown({ type: 'certificateEnd', ids: ['r', 'api-n'] }), ['when.ids.0'])
+  test.same(unknown({ type: 'serverDown', ids: ['x'] }, ['x']), [], 'named already')
+  test.same(unknown({ type: 'serverDown', ids: [nameBasedId('x')] }), [], 'of an observed HAProxy')
+  test.same(unknown({ type: 'disk' }), [])
   test.end()
 })
 
