@@ -117,7 +117,7 @@ export const ProxyProtocol = Type.Union(
   ],
   {
     description:
-      'Senders of the PROXY protocol, version 1 or 2. true: every connection must use it, so anybody can pretend to be any client; a list: connections from these addresses and networks must use it, all others are accepted without it.',
+      'Senders of the PROXY protocol, version 1 or 2. true: every connection must use it, so anybody can pretend to be any client; a list: connections from these addresses and networks must use it, all others are accepted without it. Clients of HTTP/3 are always accepted without it.',
   },
 )
 

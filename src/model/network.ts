@@ -20,6 +20,9 @@ const VRRP_ID_MAX = 255
  */
 export const VRRP_IDS = 6
 
+/** Three intervals, plus the delay of a lower priority, are less than the 0.6 s that a lost link may cost. */
+export const ADVERT_INTERVAL_S = 0.19
+
 const Text = (description: string) => Type.String({ maxLength: 45, description })
 
 /** A subnet and the interface that carries its addresses on each node. */
@@ -45,8 +48,7 @@ export const IpGroup = closed({
     Type.Number({
       minimum: 0.1,
       maximum: 1,
-      description:
-        'Seconds between two advertisements of the node that holds the floating IPs of the group, 0.1 to 1; default 0.19. After three missing ones another node takes over.',
+      description: `Seconds between two advertisements of the node that holds the floating IPs of the group, 0.1 to 1; default ${ADVERT_INTERVAL_S}. After three missing ones another node takes over.`,
     }),
   ),
   preempt: Type.Optional(

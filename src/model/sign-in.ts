@@ -30,7 +30,12 @@ export const RadiusConfig = closed({
   port: Port,
   authProtocol: Type.Enum([...RADIUS_PROTOCOLS], { description: 'Protocol for sending the password.' }),
   sharedSecret: Line(128, 'Secret shared with the servers; secret.'),
-  timeout: Type.Integer({ minimum: 1, maximum: 60, description: 'Timeout for one answer. Seconds, 1 to 60.' }),
+  timeout: Type.Integer({
+    minimum: 1,
+    maximum: 60,
+    description:
+      'Timeout for one answer. Seconds, 1 to 60. A login waits at most 45 seconds for all servers, of which each has its share.',
+  }),
   retries: Type.Integer({ minimum: 0, maximum: 10, description: 'Further attempts per server, 0 to 10.' }),
   nasIdentifier: Line(253, 'NAS identifier sent to the servers; empty for the host name.'),
   requireMessageAuthenticator: Type.Boolean({

@@ -6,7 +6,7 @@ import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { newId } from '../base/ids.ts'
 import { closed, Name } from '../model/fields.ts'
-import { AssignedInterface, IpGroup } from '../model/network.ts'
+import { ADVERT_INTERVAL_S, AssignedInterface, IpGroup } from '../model/network.ts'
 import { groupProblems, interfaceIdOf, interfaceIn, subnetOf, textOf } from '../rules/network.ts'
 
 const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt, connectionSync, owner } =
@@ -177,7 +177,7 @@ export const ipGroups = [
       ...EMPTY,
       assignedInterfaces: [],
       vrrpId: 0,
-      advertInterval: 0.2,
+      advertInterval: ADVERT_INTERVAL_S,
       preempt: false,
       connectionSync: false,
       owner: '',

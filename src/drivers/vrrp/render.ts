@@ -1,4 +1,5 @@
 import { grouped } from '../../base/grouped.ts'
+import { ADVERT_INTERVAL_S } from '../../model/network.ts'
 import { interfacePlace } from '../interface-names.ts'
 import { ROUTER_ID } from '../router-id.ts'
 import type { Instance } from './instances.ts'
@@ -7,8 +8,6 @@ import { ALIVE_PROGRAM, PID_FILES, READY, STATES_FOLDER } from './paths.ts'
 /** Programs without which this node cannot serve. */
 export type Server = keyof typeof PID_FILES
 
-/** Three intervals, plus the delay of a lower priority, are less than the 0.6 s that a lost link may cost. */
-const ADVERT_INTERVAL_S = 0.19
 /** How long a node of higher precedence waits before it takes addresses back. */
 const PREEMPT_DELAY_S = 60
 /** TTL of packets that no router has forwarded. */

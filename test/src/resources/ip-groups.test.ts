@@ -84,6 +84,9 @@ t.test('PUT keeps omitted fields and returns its id; null clears', async (test) 
   test.equal((await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed', ...nulls } })).status, 200)
   const empty = { networkIp: '', networkMask: 0, gateway: '', defaultGateway: false, assignedInterfaces: [] }
   test.same(await read(id), { id, name: 'renamed', ...empty })
+  await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed', advertInterval: 1 } })
+  await call('PUT', `/ipgroups/${id}`, { body: { name: 'renamed', advertInterval: null } })
+  test.match(await read(id), { advertInterval: 0.19 }, 'the default that its description names')
 })
 
 t.test('unassigned: the groups without an interface on this node, and their count beside data', async (test) => {
