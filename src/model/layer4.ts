@@ -81,7 +81,7 @@ export const L4Backend = closed({
   reals: Type.Array(L4Real, { maxItems: 20_000, description: 'The real servers.' }),
   healthCheck: HealthCheckSetting,
   fallback: Type.Union([FallbackServer, Type.Null()], {
-    description: 'Server that answers while no real server is up; null for none.',
+    description: 'Server that answers while no real server is up, if the backend has any; null for none.',
   }),
   owner: Owner,
 })

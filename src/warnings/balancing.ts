@@ -19,14 +19,16 @@ function shareOf({ ripId, weight }: Group['reals'][number], view: ConfigView): n
 
 /**
  * Returns why no server behind the frontend takes traffic; undefined if one does. The fallback of an enabled backend
- * counts as one.
+ * counts as one, on Layer 4 only beside real servers: without any, the kernel gets no service to balance.
  */
 function whyNobody(layer: Layer, backend: Group | undefined, view: ConfigView): string | undefined {
   if (backend === undefined) return 'it has no backend'
   const title = nameRecord(layer, backend)
   if (backend.enabled === false) return `its ${title} is disabled`
-  if (backend.fallback !== null || backend.reals.some((real) => shareOf(real, view) > 0)) return undefined
-  if (backend.reals.length === 0) return `its ${title} has no real servers`
+  const isEmpty = backend.reals.length === 0
+  const hasFallback = backend.fallback !== null && !(isEmpty && layer === 'l4Backends')
+  if (hasFallback || backend.reals.some((real) => shareOf(real, view) > 0)) return undefined
+  if (isEmpty) return `its ${title} has no real servers`
   return `every real server of its ${title} is drained, halted or has weight 0`
 }
 

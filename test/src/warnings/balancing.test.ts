@@ -25,6 +25,11 @@ function said(states: readonly Partial<RealServer>[], more: Partial<L7Backend> =
 t.test('NO_SERVER_LEFT: no server behind a frontend takes traffic', async (test) => {
   test.same(said([{ state: 'online' }, { state: 'halted' }]), [], 'one is left')
   test.same(said([{ state: 'halted' }, { state: 'drained' }], { fallback: FALLBACK }), [], 'the fallback answers')
+  test.match(
+    said([], { fallback: FALLBACK }),
+    [['NO_SERVER_LEFT', 'l4Frontends', /has no real servers/]],
+    'a service of Layer 4 needs a real server beside its fallback',
+  )
   for (const states of [[{ state: 'halted' }, { state: 'drained' }], [{ weight: 0 }], []] as const) {
     const found = said(states)
     test.same(
