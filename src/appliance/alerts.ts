@@ -41,7 +41,10 @@ function endingsOf({ running, nodeId, stateFolder }: Node): readonly Ending[] {
   return [
     ...own.map((one) => ({ ...one, id: `api-${nodeId}` })),
     ...certificatesIn(running).map((one) => ({ ...one, id: ids.get(one.name) ?? one.fingerprint })),
-    ...clientAuthoritiesIn(running).map((one) => ({ ...one, id: one.fingerprint })),
+    ...clientAuthoritiesIn(running).map((one) => ({
+      ...one,
+      id: `ca-${one.fingerprint.replaceAll(':', '').slice(0, 40)}`,
+    })),
   ]
 }
 

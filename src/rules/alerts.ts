@@ -210,8 +210,8 @@ export function objectProblems(when: AlertWhen, find: Find, known: readonly stri
   )
 }
 
-/** Whether no record has it: an object of an observed HAProxy, or the own certificate of a node. */
-const isElsewhere = (id: string): boolean => id.split('/').every(isNameBased) || id.startsWith('api-')
+/** Whether no record has it: an object of an observed HAProxy, a node's own certificate, an authority of clients. */
+const isElsewhere = (id: string): boolean => id.split('/').every(isNameBased) || /^(?:api|ca)-/.test(id)
 
 function whatOf({ type, object }: AlertWhen): 'certificate' | 'real server' | 'backend' | 'frontend' {
   if (type === 'certificateEnd') return 'certificate'

@@ -143,7 +143,7 @@ t.test('a rule names objects that exist', (test) => {
   test.same(unknown({ ...figure, object: 'backend', ids: ['b7', 'b4'] }), ['when.ids.1'])
   test.same(unknown({ ...figure, object: 'server', ids: ['r', 'b7/r', 'b4/s', 'b7/s'] }), ['when.ids.2', 'when.ids.3'])
   test.same(unknown({ type: 'serverDown', ids: ['r', 'b7/r', 'b4/s', 'x'] }), ['when.ids.3'])
-  test.same(unknown({ type: 'certificateEnd', ids: ['r', 'api-n'] }), ['when.ids.0'])
+  test.same(unknown({ type: 'certificateEnd', ids: ['r', 'api-n', 'ca-0'] }), ['when.ids.0'])
   test.same(unknown({ type: 'serverDown', ids: ['x'] }, ['x']), [], 'named already')
   test.same(unknown({ type: 'serverDown', ids: [nameBasedId('x')] }), [], 'of an observed HAProxy')
   test.same(unknown({ type: 'disk' }), [])
