@@ -5,7 +5,7 @@ import { changedIn, FRONTEND, FrontendDraft, frontendsOf, waitsForHello } from '
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
-import { isInspectDelay, leave, OWN_DELAY, rawOf, sidesOf } from './taken.ts'
+import { isInspectDelay, leave, NO_COUNTERPART, OWN_DELAY, rawOf, sidesOf } from './taken.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -215,7 +215,7 @@ class Importer {
   #otherwise(line: Line, raw: string[]): void {
     const own = rawOf(line)
     if (own !== undefined) raw.push(own)
-    else leave(line, 'it has no counterpart', this.#reading)
+    else leave(line, NO_COUNTERPART, this.#reading)
   }
 
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
@@ -349,7 +349,7 @@ function addRaw(raw: string, { isFront, isBack, rawFront, rawBack }: Made): void
 
 /** Returns why no handler has taken the line; undefined if one has. */
 function takenBy(takers: readonly (() => void)[]): string | undefined {
-  let why = 'it has no counterpart'
+  let why = NO_COUNTERPART
   let isTaken = false
   for (const take of takers) {
     try {

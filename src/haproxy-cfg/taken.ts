@@ -30,10 +30,19 @@ const OWN: Readonly<Record<string, string>> = {
 
 /** Lines that mean the same among raw lines, and that refer to no other record. */
 const RAW: readonly RegExp[] = [
-  /^option (http-server-close|http-keep-alive|httpclose|http-buffer-request|http-no-delay|http-pretend-keepalive|tcp-smart-accept|tcp-smart-connect|clitcpka|srvtcpka|tcpka|nolinger|abortonclose|allbackups|prefer-last-server|persist|redispatch|contstats|splice-(auto|request|response)|h1-case-adjust-bogus-(client|server)|accept-invalid-http-(request|response)|disable-h2-upgrade|socket-stats|independent-streams)\b/,
-  /^no option /,
-  /^(retries|retry-on|fullconn|backlog|hash-type|max-keep-alive-queue|grace|monitor-uri|tcp-request (connection|content|inspect-delay|session)|tcp-response|http-request (set-log-level|set-nice|set-priority-class|set-tos|set-mark|normalize-uri|wait-for-body)|http-response (set-log-level|cache-use|set-tos)|unique-id-(format|header)|rate-limit sessions) /,
-  /^(nbthread|cpu-map|tune\.[a-z0-9.-]+|ssl-default-(bind|server)-(options|ciphers|ciphersuites|curves)|ssl-dh-param-file|spread-checks|maxconnrate|maxsslconn|maxsslrate|hard-stop-after|h1-case-adjust) /,
+  /^(no )?option (http-server-close|http-keep-alive|httpclose|http-buffer-request|http-no-delay|http-pretend-keepalive|tcp-smart-accept|tcp-smart-connect|clitcpka|srvtcpka|tcpka|nolinger|abortonclose|allbackups|prefer-last-server|persist|redispatch|contstats|splice-(auto|request|response)|h1-case-adjust-bogus-(client|server)|accept-invalid-http-(request|response)|disable-h2-upgrade|socket-stats|independent-streams)\b/,
+  /^(retries|retry-on|fullconn|backlog|hash-type|max-keep-alive-queue|monitor-uri|tcp-(request|response) inspect-delay|tcp-request (connection|session) expect-(proxy|netscaler-cip)|http-request (set-log-level|set-nice|set-priority-class|set-tos|set-mark|wait-for-body)|http-response (set-log-level|set-tos)|unique-id-(format|header)|rate-limit sessions) /,
+  // Frontends of Fulcrum accept TLS 1.2 and later, and say so at each address.
+  /^ssl-default-bind-options(?! .*(ssl-max-ver|ssl-min-ver (?!TLSv1\.2\b)|force-|no-tlsv1[23])) /,
+  /^(nbthread|cpu-map|tune\.[a-z0-9.-]+|ssl-default-bind-(ciphers|ciphersuites|curves)|ssl-default-server-(options|ciphers|ciphersuites|curves)|ssl-dh-param-file|spread-checks|maxconnrate|maxsslconn|maxsslrate|hard-stop-after|h1-case-adjust) /,
+]
+
+export const NO_COUNTERPART = 'it has no counterpart'
+
+/** Why some lines are no raw lines, although HAProxy would accept them. */
+const REASONS: readonly (readonly [form: RegExp, why: string])[] = [
+  [/^ssl-default-bind-options$/, 'the versions of TLS are a field of frontends (minTls)'],
+  [/^tcp-re(quest|sponse)$/, 'it has no counterpart: rules of frontends compare source and SNI'],
 ]
 
 /** Returns the line as a raw line; undefined if it cannot be one. */
@@ -75,7 +84,8 @@ function rawHeader([of = '', verb = '', name = '', value, ...more]: readonly str
 export function leave(line: Line, why: string, reading: Reading): void {
   const [first = '', second = ''] = line.words
   const own = entryOf(OWN, `${first} ${second}`) ?? entryOf(OWN, first)
-  if (own === undefined) reading.leave(line, why)
+  const reason = why === NO_COUNTERPART ? REASONS.find(([form]) => form.test(first))?.[1] : undefined
+  if (own === undefined) reading.leave(line, reason ?? why)
   else reading.remark(line, own)
 }
 
@@ -121,7 +131,7 @@ export function listenOf(text: string): { readonly ip: string; readonly ports: s
 /** Adds remarks on the options of `option forwardfor`: sources that get no header, or another header name. */
 export function forwardedFor(words: readonly string[], line: Line, reading: Reading): void {
   const [, except, header = 'X-Forwarded-For', ifNone] =
-    /^(except \S+)?(?: ?header (\S+))?(?: ?(if-none))?$/.exec(words.join(' ')) ?? refuse('it has no counterpart')
+    /^(except \S+)?(?: ?header (\S+))?(?: ?(if-none))?$/.exec(words.join(' ')) ?? refuse(NO_COUNTERPART)
   if (header.toLowerCase() !== 'x-forwarded-for') refuse(`a header ${header} for addresses has no counterpart`)
   if (except !== undefined || ifNone !== undefined)
     reading.remark(line, 'Fulcrum adds X-Forwarded-For to every request')

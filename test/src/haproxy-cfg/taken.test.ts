@@ -47,6 +47,8 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
     'tune.bufsize 32768',
     'fullconn 100',
     'no option splice-auto',
+    'tcp-request connection expect-proxy layer4',
+    'ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets',
   ])
     test.equal(rawOf(line(raw)), raw)
   test.equal(rawOf(line('http-response set-header X-A "a; b=100%%"')), 'http-response set-header X-A "a; b=100%%"')
@@ -56,6 +58,23 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
     'use_backend x',
     'tcp-request connection reject if a',
     'http-request deny',
+    // Unconditional ones are what remains after the lines that make exceptions.
+    'tcp-request connection reject',
+    'tcp-request content reject',
+    'tcp-response content reject',
+    // The table may not exist.
+    'tcp-request connection track-sc0 src',
+    'tcp-request content track-sc0 src table t',
+    // Each address has its own versions, which take precedence.
+    'ssl-default-bind-options no-tls-tickets ssl-min-ver TLSv1.3',
+    'ssl-default-bind-options ssl-max-ver TLSv1.2',
+    'ssl-default-bind-options force-tlsv13',
+    // HAProxy refuses these, and with them the whole document.
+    'no option forwardfor',
+    'no option http-use-htx',
+    'grace 3s',
+    'http-request normalize-uri path-merge-slashes',
+    'http-response cache-use c',
     'http-response set-header X-A %[src]',
     'http-response set-header X-A %ci',
     'http-response set-header X-A b if c',
@@ -88,12 +107,12 @@ t.test('options consume their own words', (test) => {
 
 t.test('a delay that HAProxy would ignore after Fulcrum’s own is reported', async (test) => {
   const delayed = async (more: string) => {
-    const cfg = `frontend f\n tcp-request inspect-delay 9s\n tcp-request connection reject\n${more}`
+    const cfg = `frontend f\n tcp-request inspect-delay 9s\n tcp-request connection expect-proxy layer4\n${more}`
     const { document, remarks } = await importHaproxyCfg(`${cfg}\nbackend b\n server s 10.0.0.1:80\n`)
     return { raw: document['l7Raw'], told: remarks.filter((one) => one.line === 2).map(({ why }) => why) }
   }
   const bySni = ' use_backend b if { req.ssl_sni -i a.test }\n'
-  const lines = ['tcp-request inspect-delay 9s', 'tcp-request connection reject']
+  const lines = ['tcp-request inspect-delay 9s', 'tcp-request connection expect-proxy layer4']
   test.same(await delayed(` bind *:1\n${bySni}`), {
     raw: { frontends: [{ id: 'f', lines: lines.slice(1) }] },
     told: ['rules that ask for the name (SNI) wait 5 s for it'],
@@ -101,4 +120,22 @@ t.test('a delay that HAProxy would ignore after Fulcrum’s own is reported', as
   const kept = { raw: { frontends: [{ id: 'f', lines }] }, told: [] }
   test.same(await delayed(' bind *:1\n default_backend b\n'), kept)
   test.same(await delayed(` bind *:1 ssl crt a.pem\n${bySni.replace('req.ssl_sni', 'ssl_fc_sni')}`), kept)
+})
+
+t.test('a reject without its exceptions, and versions of TLS, are reported with the reason', async (test) => {
+  const { document, notUnderstood } = await importHaproxyCfg(`global
+ ssl-default-bind-options ssl-min-ver TLSv1.3
+frontend f
+ bind :80
+ tcp-request content accept if { req_ssl_hello_type 1 }
+ tcp-request content reject
+ default_backend b
+backend b
+ server s 192.0.2.1:80`)
+  test.equal(Object(document).l7Raw, undefined)
+  test.match(notUnderstood, [
+    { line: 2, why: /minTls/ },
+    { line: 5, why: /source and SNI/ },
+    { line: 6, why: /source and SNI/ },
+  ])
 })
