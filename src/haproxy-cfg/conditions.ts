@@ -1,3 +1,5 @@
+import { parseNetwork } from '../base/ip-network.ts'
+import { regexFault } from '../rules/regex-fault.ts'
 import { entryOf, NotUnderstood, refuse } from './reading.ts'
 
 /** Converts ACLs and the words after `if` into conditions of rules. */
@@ -63,6 +65,8 @@ export function conditionOf(words: readonly string[]): Condition {
   if (values.length === 0 && !isThere) refuse('it has no value to compare with')
   if (isThere && name === undefined) refuse(`a test for the presence of ${type} has no counterpart`)
   const compared = comparisonOf(type, name, { match, isCaseless, values: isThere ? [] : values })
+  for (const value of compared.values) if (compared.match === 'regex') refuseRegex(type, value)
+  for (const value of isThere ? [] : values) refuseValue(type, match, value)
   return tidy({ type, ...(name === undefined ? {} : { name }), ...compared })
 }
 
@@ -72,6 +76,39 @@ function comparisonOf(type: string, name: string | undefined, { match, isCaseles
   if (!isAnyCase && !isOfList) return { match, values }
   const [flag, anchors] = [isAnyCase ? '(?i)' : '', isOfList ? OF_LISTS : ANCHORS]
   return { match: 'regex', values: values.map((value) => `${flag}${patternOf(value, match, anchors)}`) }
+}
+
+/** An optional port, a class, and the beginning of a group: colons that a host without a port can match. */
+const NO_PORT = /\((?:\?:)?:[^()]*\)[?*]|:[?*]|\[\^[^\]]*\]|\[:\w+:\]|\(\?[:i]/g
+
+function refuseRegex(type: string, value: string): void {
+  const fault = regexFault(value)
+  if (fault !== undefined) refuse(`a regular expression ${fault}`)
+  if (type === 'host' && value.replaceAll(NO_PORT, '').includes(':'))
+    refuse('a port in a regular expression for hosts has no counterpart')
+  if (DECODED.has(type) && /%[\da-f]{2}/i.test(value)) refuse(NEVER)
+}
+
+/** Types that rules decode before they compare: a text that is encoded itself would match no request. */
+const DECODED: ReadonlySet<string> = new Set(['path', 'query'])
+const NEVER = 'rules compare decoded text, with single slashes: this would match nothing'
+const HOST = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d+)?$/i
+
+/** Tests for values that rules refuse, or that would match nothing. */
+const REFUSED: Readonly<Record<string, (value: string, match: string) => boolean>> = {
+  path: (value, match) => !value.startsWith('/') && (match === 'is' || match === 'begins'),
+  host: (value, match) => (match === 'is' ? !HOST.test(value) : /^:\d*$|:$/.test(value)),
+  sni: (value, match) => match === 'is' && !HOST.test(value),
+  source: (value) => parseNetwork(value) === undefined,
+  method: (value) => !/^[A-Z]{1,20}$/.test(value),
+}
+
+function refuseValue(type: string, match: string, value: string): void {
+  if (match === 'regex') return
+  if (DECODED.has(type) && /%[\da-f]{2}/i.test(value)) refuse(NEVER)
+  if (type === 'path' && value.includes('//')) refuse(NEVER)
+  if (entryOf(REFUSED, type)?.(value, match) === true || (value === '' && match !== 'is'))
+    refuse(`${value} as a value for ${type} has no counterpart`)
 }
 
 interface Flags {
@@ -164,11 +201,15 @@ function fetchOf(fetch: string): { readonly type: string; readonly name?: string
  * not \s.
  */
 function tidy({ match, ...condition }: Condition & { readonly match: string }): Condition {
-  const [isHost, isRegex] = [condition.type === 'host', match === 'regex']
-  if (isHost && isRegex && condition.values.some((value) => /:\d+\$?$/.test(value)))
-    refuse('a port in a regular expression for hosts has no counterpart')
-  const values =
-    isHost && !isRegex ? condition.values.map((value) => value.replace(/:\d+$/, '').toLowerCase()) : condition.values
+  const isPlainHost = condition.type === 'host' && match !== 'regex'
+  const values = isPlainHost
+    ? condition.values.map((value) =>
+        value
+          .replace(/:\d+$/, '')
+          .replace(/(?<=.)\.$/, '')
+          .toLowerCase(),
+      )
+    : condition.values
   return { ...condition, values, ...(match === 'is' || match === 'there' ? {} : { match }) }
 }
 
@@ -213,7 +254,7 @@ function comparedWhole(word: string, behind: readonly string[]): string | undefi
   return isAnchored || (entryOf(OF_LISTS, match) !== undefined && !isList(name)) ? name : undefined
 }
 
-/** Named ACLs: several lines with one name are alternatives. */
+/** Named ACLs: several lines with one name are alternatives; without any, a line was not understood. */
 export type Acls = ReadonlyMap<string, readonly Condition[]>
 
 /** ACLs that HAProxy predefines (manual, 7.4). */
@@ -286,6 +327,7 @@ function splitAt(words: readonly string[]): readonly (readonly Term[])[] {
 /** Returns the alternatives of one term. */
 function termOf({ isNegated, acl }: Term, acls: Acls): readonly (readonly Condition[])[] {
   const lines = typeof acl === 'string' ? (acls.get(acl) ?? predefined(acl)) : [conditionOf(acl)]
+  if (lines.length === 0) refuse(`the ACL ${String(acl)} is not supported`)
   if (lines.length > TERMS_MAX) refuse('it has too many alternatives')
   // The negation of several alternatives: none of them.
   return isNegated ? [lines.map(negated)] : lines.map((line) => [line])

@@ -32,7 +32,7 @@ export class FrontendDraft {
   readonly fields: Record<string, unknown> = {}
   readonly timeouts: Record<string, number> = {}
   readonly binds: Bind[] = []
-  /** ACLs of which every line was understood. */
+  /** ACLs, empty if a line was not understood. */
   readonly acls = new Map<string, Condition[]>()
   /** Lines that have a meaning only in HTTP. */
   readonly ofHttp: Line[] = []
@@ -61,11 +61,13 @@ export class FrontendDraft {
 
   addAcl(name: string, condition: Condition, line: Line): void {
     // HAProxy adds the condition to rules that it has already read.
-    if (this.acls.has(name) && this.#asked.has(name)) refuse('an earlier rule needs it: move it before that rule')
+    const isBroken = this.broken.has(name)
+    if (!isBroken && this.acls.has(name) && this.#asked.has(name))
+      refuse('an earlier rule needs it: move it before that rule')
     this.#aclLines.push([name, line])
     const known = this.acls.get(name)
-    if (known !== undefined) known.push(condition)
-    else if (!this.broken.has(name)) this.acls.set(name, [condition])
+    if (known === undefined) this.acls.set(name, [condition])
+    else if (!isBroken) known.push(condition)
   }
 
   /** Notes the words after `if` of a rule that was understood. */
@@ -99,7 +101,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
       condition = conditionOf(words)
     } catch (error) {
       draft.broken.add(name)
-      draft.acls.delete(name)
+      draft.acls.set(name, [])
       throw error
     }
     draft.addAcl(name, condition, line)

@@ -11,6 +11,7 @@ t.test('fetches become conditions', (test) => {
     ['path_beg -i /Adm.n', { type: 'path', match: 'regex', values: ['(?i)^/Adm\\.n'] }],
     ['path_reg -i ^/x', { type: 'path', match: 'regex', values: ['(?i)^/x'] }],
     ['hdr(host) -i A.example.org:8080', { type: 'host', values: ['a.example.org'] }],
+    ['hdr(host) a.example.org.', { type: 'host', values: ['a.example.org'] }],
     ['hdr_end(host) .example.org', { type: 'host', match: 'ends', values: ['.example.org'] }],
     [
       'hdr_reg(host) -i ^\\S+\\.A\\.org(:\\d+)?$',
@@ -37,8 +38,27 @@ t.test('fetches become conditions', (test) => {
     ['req.ssl_sni -i a.test', { type: 'sni', values: ['a.test'] }],
   ]
   for (const [text, condition] of cases) test.same(conditionOf(words(text)), condition, text)
+  for (const pattern of ['^a[^:]+(?::\\d+)?$', '^(?:a|b)(:80|:443)?$', '[[:alnum:]]:?'])
+    test.match(conditionOf(words(`hdr_reg(host) ${pattern}`)), { values: [pattern] })
+  test.match(conditionOf(words('path_sub 100%')), { values: ['100%'] })
   for (const text of [
     'path',
+    // Rules look at the decoded path, the host without its port, and the rest as HAProxy would never see it.
+    'path_beg /a%20b',
+    'path_reg ^/a%2Fb',
+    'path_sub //',
+    'url_param(a) b%20c',
+    'hdr_end(host) :8080',
+    'hdr_reg(host) ^(www\\.)?a\\.org:(8080|8443)$',
+    'hdr(host) *.example.org',
+    'req.ssl_sni *.example.org',
+    'hdr_sub(a) ',
+    // A plan refuses the whole document because of these.
+    'path a',
+    'path_reg ^/(a+)+$',
+    'src 10.0.0.0/255.0.0.0',
+    'src localhost',
+    'method FOO*',
     'ssl_fc',
     'hdr(a),lower b',
     'path -f /file',
@@ -52,7 +72,11 @@ t.test('fetches become conditions', (test) => {
     'constructor a',
     'hdr(a) -m constructor b',
   ])
-    test.throws(() => conditionOf(words(text)), { message: /counterpart|no value/ }, text)
+    test.throws(
+      () => conditionOf(words(text)),
+      { message: /counterpart|no value|match nothing|regular expression/ },
+      text,
+    )
   test.end()
 })
 

@@ -66,6 +66,9 @@ t.test('an ACL with an unknown line is ignored, from there on', (test) => {
   take(acl('path /z'))
   test.throws(() => take(use), /ACL a is not supported/)
   test.equal(draft.rules.backends.length, 1)
+  // HAProxy itself has an ACL of this name, which means something else.
+  test.throws(() => take('acl LOCALHOST src -f /etc/local'), /flag -f/)
+  test.throws(() => take('http-request deny if !LOCALHOST'), /ACL LOCALHOST is not supported/)
   test.end()
 })
 
