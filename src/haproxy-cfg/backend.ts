@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isHostName } from '../base/host-name.ts'
 import { type Line, secondsOf } from './lines.ts'
 import { entryOf, refuse, type Reading } from './reading.ts'
 import { forwardedFor, headerName, modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
@@ -41,13 +42,18 @@ export class BackendDraft {
   httpReuse: string | undefined
   stickFor = STICK_S
   stickTable: Line | undefined
-  sticks = false
+  sticks: Line | undefined
   /** Lines about how servers are checked. */
   readonly checks: Line[] = []
   /** The line that adds X-Forwarded-For. */
   forwardFor: Line | undefined
   /** Lines that have a meaning only in mode http. */
   readonly ofHttp: Line[] = []
+
+  /** HAProxy heeds a cookie first, and the table only for clients without it. */
+  get isByCookie(): boolean {
+    return this.mode === 'http' && this.cookieName !== undefined
+  }
 }
 
 type Take = (draft: BackendDraft, words: readonly string[], line: Line, reading: Reading) => void
@@ -67,10 +73,13 @@ const TAKEN: Readonly<Record<string, Take>> = {
   disabled: ({ fields }) => void (fields['enabled'] = false),
   enabled: ({ fields }) => void (fields['enabled'] = true),
   timeout: (draft, [which = '', time], line, reading) => {
-    const seconds = () => wholeSeconds(line, time, reading)
-    if (which === 'connect') draft.fields['timeoutConnect'] = seconds()
+    const seconds = (most?: number) => wholeSeconds(line, time, reading, most)
+    if (which === 'connect') draft.fields['timeoutConnect'] = seconds(3600)
     else if (which === 'server') draft.fields['timeoutServer'] = seconds()
-    else draft.timeouts[entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)] = seconds()
+    else
+      draft.timeouts[entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)] = seconds(
+        which === 'check' ? 3600 : undefined,
+      )
   },
   option: (draft, words, line, reading) => optionOf(draft, words, line, reading),
   'http-check': (draft, words, line) => {
@@ -85,6 +94,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (!options.includes('insert')) refuse('only a cookie that is inserted has a counterpart')
     const strange = options.find((option) => !COOKIE.has(option))
     if (strange !== undefined) refuse(`the option ${strange} of a cookie has no counterpart`)
+    if (!/^[\w-]{1,64}$/.test(name)) refuse(`${name} as the name of a cookie has no counterpart`)
     draft.cookieName = name
     draft.ofHttp.push(line)
     reading.remark(line, 'servers get new cookie values: clients are balanced anew once')
@@ -101,9 +111,9 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (words.includes('store')) reading.remark(line, 'other stored data has no counterpart')
     draft.stickTable = line
   },
-  stick: (draft, words) => {
+  stick: (draft, words, line) => {
     if (words.join(' ') !== 'on src') refuse('only stick on src has a counterpart')
-    draft.sticks = true
+    draft.sticks = line
   },
   'http-reuse': (draft, [how = ''], line) => {
     draft.httpReuse = REUSES.has(how) ? how : refuse(`http-reuse ${how} has no counterpart`)
@@ -132,6 +142,17 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
   check: 'check',
 }
 
+const OTHER_CHECKS: ReadonlySet<string> = new Set([
+  'mysql-check',
+  'pgsql-check',
+  'redis-check',
+  'smtpchk',
+  'ldap-check',
+  'ssl-hello-chk',
+  'spop-check',
+  'external-check',
+])
+
 function optionOf(draft: BackendDraft, [name = '', ...more]: readonly string[], line: Line, reading: Reading): void {
   if (name === 'forwardfor') {
     forwardedFor(more, line, reading)
@@ -139,16 +160,27 @@ function optionOf(draft: BackendDraft, [name = '', ...more]: readonly string[], 
   } else if (name === 'tcp-check') {
     draft.check['type'] = 'tcp'
     draft.checks.push(line)
+  } else if (OTHER_CHECKS.has(name)) {
+    // Servers of this kind would fail the HTTP check that defaults may ask for.
+    draft.check['type'] = 'tcp'
+    refuse(`option ${name} has no counterpart here: servers are checked by a connection`)
   } else if (name !== 'httpchk') refuse(`option ${name} has no counterpart`)
-  else {
-    draft.checks.push(line)
-    const [method = 'OPTIONS', path = '/', version = ''] = more.length === 1 ? ['OPTIONS', more[0]] : more
-    draft.check['type'] = 'http'
-    draft.check['path'] = path
-    const host = /\bHost:\s*(\S+)/i.exec([version, ...more.slice(3)].join(' '))?.[1]
-    if (host !== undefined) draft.check['host'] = host
-    if (method !== 'GET') reading.remark(line, 'Fulcrum checks with GET')
+  else httpchkOf(draft, more, line, reading)
+}
+
+function httpchkOf(draft: BackendDraft, words: readonly string[], line: Line, reading: Reading): void {
+  const [method = 'OPTIONS', path = '/', ...version] = words.length === 1 ? ['OPTIONS', words[0]] : words
+  if (!path.startsWith('/')) refuse(`the path ${path} of a check has no counterpart`)
+  draft.checks.push(line)
+  draft.check['type'] = 'http'
+  draft.check['path'] = path
+  const [, ...headers] = version.join(' ').split(/(?:[\r\n]|\\[rn])+/)
+  for (const header of headers) {
+    const [, name = '', value = ''] = /^([^:]*):?\s*(.*?)\s*$/.exec(header) ?? []
+    if (name.toLowerCase() === 'host' && /^\S+$/.test(value)) draft.check['host'] = value
+    else if (name !== '') reading.remark(line, `the header ${name} of a check has no counterpart`)
   }
+  if (method !== 'GET') reading.remark(line, 'Fulcrum checks with GET')
 }
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -216,7 +248,12 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   check: (draft) => void (draft.isChecked = true),
   disabled: (draft) => void (draft.isHalted = true),
   weight: ({ member }, value) => void (member['weight'] = wholeNumber(value())),
-  maxconn: ({ member }, value) => void (member['maxConn'] = wholeNumber(value())),
+  maxconn: ({ member }, value) => {
+    const count = wholeNumber(value())
+    // 0 means no limit, also where default-server has one.
+    if (count === 0) delete member['maxConn']
+    else member['maxConn'] = count
+  },
   backup: ({ member }) => void (member['backup'] = true),
   ssl: ({ member }) => void (member['encrypted'] = true),
   verify: (draft, value) => void (draft.verify = value()),
@@ -250,7 +287,7 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
 function serverOptions(before: ServerOptions, words: readonly string[], line: Line, reading: Reading): ServerOptions {
   const { check, checkedAt, member } = before
   const own = { ...before, check: { ...check }, checkedAt: { ...checkedAt }, member: { ...member } }
-  const seconds = (text: string) => wholeSeconds(line, text, reading)
+  const seconds = (text: string) => wholeSeconds(line, text, reading, 3600)
   const remark = (why: string) => reading.remark(line, why)
   return takeOptions<ServerDraft>(SERVER, words, { ...own, seconds, remark })
 }
@@ -286,23 +323,17 @@ function addressOf(text: string): { readonly ip: string; readonly port: number |
   const [, bracketed, plain, port] =
     /^(?:\[([^\]]+)\]|([^:/@$]+))(?::(\d+))?$/.exec(text.replace(/^(ipv4|ipv6)@/, '')) ?? []
   const ip = bracketed ?? plain ?? refuse(`${text} is not the address of a server`)
+  if (/^(0\.0\.0\.0|[0:]+)$/.test(ip)) refuse(`${ip} is the address that the client connected to, not a server's`)
+  if (isIP(ip) === 0 && !isHostName(ip) && !/^_[\w-]+\._(tcp|udp)\./.test(ip)) refuse(`${ip} is not a host name`)
   return { ip, port: port === undefined || port === '0' ? null : wholeNumber(port) }
 }
 
 /** Returns the resulting backend, without its servers. */
-export function backendOf({
-  mode,
-  fields,
-  timeouts,
-  check,
-  servers,
-  cookieName,
-  httpReuse,
-  rules,
-  sticks,
-  stickFor,
-}: BackendDraft): Record<string, unknown> {
-  const { interval, rise, fall, ...asked } = check
+export function backendOf(draft: BackendDraft): Record<string, unknown> {
+  const { mode, fields, timeouts, check, servers, cookieName, httpReuse, rules, sticks, stickFor, isByCookie } = draft
+  const { interval, rise, fall, ...others } = check
+  // HAProxy ignores http-check and the request of httpchk when another check takes precedence.
+  const asked = others['type'] === 'http' ? others : {}
   const pace = Object.fromEntries(Object.entries({ interval, rise, fall }).filter(([, value]) => value !== undefined))
   const healthCheck = servers.some(({ isChecked }) => isChecked) ? { type: 'tcp', ...asked, ...pace } : { type: 'none' }
   const ofHttp = {
@@ -314,7 +345,7 @@ export function backendOf({
     mode,
     ...fields,
     ...(mode === 'http' ? ofHttp : {}),
-    ...(sticks ? { persistence: { type: 'ip', timeout: stickFor } } : {}),
+    ...(sticks !== undefined && !isByCookie ? { persistence: { type: 'ip', timeout: stickFor } } : {}),
     healthCheck,
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
   }

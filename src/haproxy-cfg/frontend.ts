@@ -244,7 +244,7 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 }
 
 function timeoutOf(draft: FrontendDraft, [which = '', time]: readonly string[], line: Line, reading: Reading): void {
-  const seconds = () => wholeSeconds(line, time, reading)
+  const seconds = () => wholeSeconds(line, time, reading, which === 'http-request' ? 3600 : undefined)
   if (which === 'client') draft.fields['timeoutClient'] = seconds()
   else {
     const name = entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)

@@ -219,7 +219,9 @@ class Importer {
   }
 
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
-    if (draft.stickTable !== undefined && !draft.sticks)
+    if (draft.sticks !== undefined && draft.isByCookie)
+      this.#reading.remark(draft.sticks, 'a backend has one kind of persistence, which is the cookie')
+    if (draft.stickTable !== undefined && draft.sticks === undefined)
       leave(draft.stickTable, 'no persistence uses this table', this.#reading)
     // In a haproxy.cfg, the default weight of a server is 1.
     const weighed = draft.servers.some(({ member }) => 'weight' in member) ? { weight: 1 } : {}

@@ -89,13 +89,16 @@ export function leave(line: Line, why: string, reading: Reading): void {
   else reading.remark(line, own)
 }
 
-/** Returns a time in whole seconds, with a remark if it is rounded. */
-export function wholeSeconds(line: Line, text: string | undefined, reading: Reading): number {
+const DAY_S = 86_400
+
+/** Returns a time in whole seconds, with a remark if it is rounded, or longer than `most`. */
+export function wholeSeconds(line: Line, text: string | undefined, reading: Reading, most = DAY_S): number {
   const seconds = secondsOf(text) ?? refuse(`${text ?? 'nothing'} is not a time`)
   if (seconds === 0) refuse('0, meaning no limit, has no counterpart')
   const whole = Math.max(1, Math.ceil(seconds))
-  if (whole !== seconds) reading.remark(line, `Fulcrum counts whole seconds: it becomes ${whole} s`)
-  return whole
+  if (whole > most) reading.remark(line, `it becomes ${most} s, the longest that Fulcrum has here`)
+  else if (whole !== seconds) reading.remark(line, `Fulcrum counts whole seconds: it becomes ${whole} s`)
+  return Math.min(whole, most)
 }
 
 export const modeOf = (mode = ''): string =>

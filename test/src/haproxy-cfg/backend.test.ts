@@ -33,6 +33,20 @@ t.test('checks', (test) => {
     host: 'a.test',
   })
   test.match(check('default-server inter 3s rise 4 fall 5'), { interval: 3, rise: 4, fall: 5 })
+  const escaped = String.raw`option httpchk GET /up HTTP/1.1\r\nHost:\ a.test\r\nAuthorization:\ Basic\ eA==`
+  for (const text of [escaped, escaped.replace('HTTP', "'HTTP").replaceAll('\\ ', ' ').concat("'")]) {
+    test.same(check(text), { type: 'http', path: '/up', host: 'a.test' })
+    test.match(read(text).remarks, ['the header Authorization of a check has no counterpart'])
+  }
+  test.same(check('http-check send meth GET uri /x'), { type: 'tcp' }, 'without httpchk, HAProxy only connects')
+  test.same(check('option httpchk GET /x\nhttp-check expect status 200\noption tcp-check'), { type: 'tcp' })
+  const [draft, reading] = [new BackendDraft(), new Reading()]
+  for (const line of linesOf('option httpchk GET /x\noption mysql-check user u\nserver a 192.0.2.1:3306 check')) {
+    const take = () => BACKEND.get(line.words[0] ?? '')?.(draft, line.words.slice(1), line, reading)
+    if (line.words[1] === 'mysql-check') test.throws(take, /checked by a connection/)
+    else take()
+  }
+  test.same(backendOf(draft)['healthCheck'], { type: 'tcp' }, 'databases fail the HTTP check of defaults')
   for (const wrong of [
     'http-check expect string up',
     'http-check connect',
@@ -73,6 +87,7 @@ t.test('servers', (test) => {
   test.match(read('server a 192.0.2.1:80 check inter 1s\nserver b 192.0.2.2:80 check inter 9s').remarks, [
     /has one interval/,
   ])
+  test.same(member('maxconn 0'), {}, 'no limit')
   const places =
     'server a 192.0.2.1\nserver b [2001:db8::1]:81\nserver c web.test:82 disabled\nserver d ipv4@10.0.0.1:0'
   test.match(read(places).servers, [
@@ -83,6 +98,12 @@ t.test('servers', (test) => {
   ])
   for (const wrong of [
     'a /run/x.sock',
+    // HAProxy takes these for the address that the client connected to.
+    'a 0.0.0.0:80',
+    'a [::]:80',
+    'a *:80',
+    'a my_app:80',
+    'a app.test.:80',
     'a 10.0.0.1:80 socks4 1.2.3.4:5',
     'a 10.0.0.1:80 sni req.hdr(host)',
     'a ${IP}:80',
@@ -109,7 +130,14 @@ t.test('the rest', (test) => {
   test.match(read('stick on src\nstick-table type ip size 1m expire 90s').backend, {
     persistence: { type: 'ip', timeout: 90 },
   })
+  const long = read('timeout connect 2h\ntimeout tunnel 7d\ntimeout server 24d')
+  test.match(long.backend, { timeoutConnect: 3600, timeoutServer: 86_400, timeouts: { tunnel: 86_400 } })
+  test.match(long.remarks, [/3600 s, the longest/, /86400 s, the longest/, /86400 s, the longest/])
+  const both = 'stick-table type ip size 1m expire 9s\nstick on src\ncookie S insert indirect nocache'
+  test.match(read(`mode http\n${both}`).backend, { persistence: { type: 'cookie', cookieName: 'S' } })
+  test.match(read(both).backend, { persistence: { type: 'ip', timeout: 9 } }, 'mode tcp has no cookies')
   for (const wrong of [
+    'cookie a:b insert indirect nocache',
     'balance hdr(x)',
     'balance uri depth 3',
     'cookie S prefix',

@@ -536,3 +536,16 @@ backend b\n mode http\n http-response del-header Upgrade\n server s 192.0.2.1:80
   test.same([l7Frontends.f.rules, l7Backends.b.rules], [undefined, undefined])
   test.same(l7Raw.backends, [{ id: 'b', lines: ['http-response del-header Upgrade'] }], 'raw lines may')
 })
+
+t.test('of two kinds of persistence, the one that is left out is reported', async (test) => {
+  const { remarks } = await importHaproxyCfg(`backend b
+ mode http
+ stick-table type ip size 1m expire 30m
+ stick on src
+ cookie S insert indirect nocache
+ server s 192.0.2.1:80 cookie s`)
+  test.match(
+    remarks.filter(({ line }) => line === 4),
+    [{ why: /one kind of persistence/ }],
+  )
+})
