@@ -7,6 +7,7 @@ import {
   listenOf,
   modeOf,
   plainText,
+  statusIn,
   takeOptions,
   wholeNumber,
   wholeSeconds,
@@ -46,6 +47,8 @@ export class FrontendDraft {
   /** Paths of certificate files, by the names given to the certificates. */
   readonly certificates = new Map<string, string>()
   mode = 'tcp'
+  /** Whether some requests were to skip the rules that follow. */
+  exempts = false
   /** The line that sets a field. */
   readonly said = new Map<string, Line>()
   /** The same for all frontends: two of them may have files of one name. */
@@ -180,7 +183,11 @@ const BIND: Readonly<Record<string, (draft: BindDraft, value: () => string) => v
   ssl: (draft) => void (draft.isTls = true),
   'accept-proxy': ({ fields }) => void (fields['proxyProtocol'] = true),
   crt: ({ crts }, value) => void crts.push(value()),
-  alpn: ({ fields }, value) => void (fields['alpn'] = value().split(',')),
+  alpn: ({ fields }, value) => {
+    const protocols = value().split(',')
+    const strange = protocols.find((one) => one !== 'h2' && one !== 'http/1.1')
+    fields['alpn'] = strange === undefined ? protocols : refuse(`the protocol ${strange} has no counterpart`)
+  },
   'ssl-min-ver': ({ fields }, value) => void (fields['minTls'] = value().replace(/^TLSv/, '')),
   name: skipped,
   id: skipped,
@@ -306,17 +313,14 @@ function redirect(
   } else refuse(`redirect ${kind} has no counterpart`)
 }
 
-function statusIn([option, status, ...more]: readonly string[]): object {
-  if (option === undefined) return {}
-  const isStatus = (option === 'deny_status' || option === 'status') && more.length === 0
-  return isStatus ? { status: wholeNumber(status) } : refuse(`${option} has no counterpart`)
-}
-
 function request(draft: FrontendDraft, words: readonly string[], line: Line, reading: Reading): void {
   const [said, condition] = splitAtCondition(words)
   const [verb = '', ...args] = said
   if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1), line, reading)
   const [name = '', value = ''] = args
+  if (verb === 'allow') draft.exempts = true
+  else if (draft.exempts && (verb === 'deny' || verb === 'tarpit'))
+    reading.remark(line, 'an earlier allow, which has no counterpart, made exceptions from it')
   const actions: Readonly<Record<string, () => Rule['do']>> = {
     deny: () => ({ type: 'deny', ...statusIn(args) }),
     // HAProxy answers 500 by default, and a rule of Fulcrum 403.

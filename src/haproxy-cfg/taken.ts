@@ -151,3 +151,14 @@ export function plainText(text: string): string {
   if (/\{[a-zA-Z]+(\.[\w-]{1,64})?\}/.test(text)) refuse('a word in braces is replaced by rules of Fulcrum')
   return /%\[|%[a-zA-Z{+]/.test(text) ? refuse('a computed value has no counterpart') : text.replaceAll('%%', '%')
 }
+
+/** Statuses with which rules refuse. */
+const REFUSALS = new Set('400 401 403 404 405 410 429 500 502 503 504'.split(' '))
+
+/** Parses the status of a deny or tarpit. */
+export function statusIn([option, status = '', ...more]: readonly string[]): object {
+  if (option === undefined) return {}
+  const isStatus = (option === 'deny_status' || option === 'status') && more.length === 0
+  if (!isStatus) refuse(`${option} has no counterpart`)
+  return REFUSALS.has(status) ? { status: wholeNumber(status) } : refuse(`rules do not refuse with ${status}`)
+}

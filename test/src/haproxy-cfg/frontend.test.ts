@@ -85,6 +85,8 @@ t.test('anything without a counterpart is reported', (test) => {
     'redirect location /x drop-query',
     'bind 10.0.0.1:80,10.0.0.2:80',
     'http-request deny content-type text/plain deny_status 429',
+    'http-request deny deny_status 200',
+    'bind *:443 ssl crt a alpn h2,spdy/3',
     'http-request constructor',
     'bind *:80 constructor',
     `use_backend b if ${'{ path /a } or '.repeat(20)}{ path /b }`,
@@ -97,6 +99,17 @@ t.test('anything without a counterpart is reported', (test) => {
     'compression algo raw-deflate',
   ])
     test.throws(() => read(line), line)
+  test.end()
+})
+
+t.test('a rule from which a lost line made exceptions is reported', (test) => {
+  const [draft, reading] = [new FrontendDraft(), new Reading()]
+  const [allow, deny] = linesOf('http-request allow if { src 192.0.2.1 }\nhttp-request deny')
+  const take = (line: typeof allow) =>
+    line === undefined ? undefined : FRONTEND.get('http-request')?.(draft, line.words.slice(1), line, reading)
+  test.throws(() => take(allow), /allow has no counterpart/)
+  take(deny)
+  test.match(reading.remarks, [{ line: 2, why: /made exceptions from it/ }])
   test.end()
 })
 
