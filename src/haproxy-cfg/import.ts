@@ -63,6 +63,7 @@ class Importer {
   readonly #used = new Set<Line>()
   /** Names of all proxies in the file. */
   readonly #names = new Set<string>()
+  readonly #ledTo = new Set<string>()
   readonly #raw = {
     global: [] as string[],
     defaults: [] as string[],
@@ -79,6 +80,7 @@ class Importer {
     for (const line of shared) this.#raw.defaults.push(rawOf(line) ?? '')
     for (const line of shared) this.#shared.add(line)
     for (const { name } of proxies) this.#names.add(name)
+    for (const { words } of proxies.flatMap(({ lines }) => lines.filter(isOfWay))) this.#ledTo.add(words[1] ?? '')
     for (const proxy of proxies) await this.#proxy(proxy)
     this.#forward()
     // The lines of defaults that no section has used.
@@ -173,8 +175,8 @@ class Importer {
     const { front, back, rawBack, isFront, isBack } = made
     if (isFront && isIdle(front, back) && (isBack || lines.some(isOfStats))) {
       // Lines about statistics have a remark of their own.
-      const others = lines.filter((line) => !isOfStats(line))
-      for (const line of others) this.#reading.remark(line, `${name} balances nothing`)
+      for (const line of lines.filter((one) => !isOfStats(one))) this.#reading.remark(line, `${name} balances nothing`)
+      this.#keepIdle(name, made)
       return undefined
     }
     if (this.#hasTwin(name, made)) return this.#leaveAll(lines, `there is another one with the name ${name}`)
@@ -183,6 +185,10 @@ class Importer {
     const isThere = !isFront || this.#frontend(name, lines, made)
     if (isThere || isBack) for (const line of made.taken) this.#used.add(line)
     return undefined
+  }
+
+  #keepIdle(name: string, { back, isBack }: Made): void {
+    if (isBack && this.#ledTo.has(name) && !this.#backends.has(name)) this.#backends.set(name, backendOf(back))
   }
 
   #hasTwin(name: string, { isFront, isBack }: Made): boolean {

@@ -549,3 +549,16 @@ t.test('of two kinds of persistence, the one that is left out is reported', asyn
     [{ why: /one kind of persistence/ }],
   )
 })
+
+t.test('a listen of statistics to which a frontend leads remains as its backend', async (test) => {
+  const { document } = await importHaproxyCfg(`frontend f
+ mode http
+ bind :80
+ use_backend st if { path_beg /stats }
+listen st
+ mode http
+ bind :8404
+ stats enable`)
+  const { l7Frontends, l7Backends } = Object(document)
+  test.same([Object.keys(l7Frontends), Object.keys(l7Backends)], [['f'], ['st']])
+})
