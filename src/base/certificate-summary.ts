@@ -9,11 +9,12 @@ export interface CertificateSummary {
   readonly sha256: string
 }
 
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+/** The certificates of a PEM text, for `match`. */
+export const PEM_CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** Summarises the certificates of a PEM text, in order. */
 export const certificateSummaries = (pem: string): readonly CertificateSummary[] =>
-  (pem.match(BLOCK) ?? []).map(summary)
+  (pem.match(PEM_CERTIFICATES) ?? []).map(summary)
 
 function summary(pem: string): CertificateSummary {
   try {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
+import { PEM_CERTIFICATES } from '../base/certificate-summary.ts'
 import type { Certificate } from '../model/certificates.ts'
 
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** Cached, because records do not change and parsing their chains takes time. */
 const ends = new WeakMap<Certificate, Date>()
 
@@ -12,7 +12,7 @@ const ends = new WeakMap<Certificate, Date>()
 export function endOf(certificate: Certificate): Date {
   const known = ends.get(certificate)
   if (known !== undefined) return known
-  const [, ...issuers] = certificate.chain.match(PEM) ?? []
+  const [, ...issuers] = certificate.chain.match(PEM_CERTIFICATES) ?? []
   const end = new Date(Math.min(Date.parse(certificate.facts.validTo), ...issuers.map(endOfIssuer)))
   ends.set(certificate, end)
   return end

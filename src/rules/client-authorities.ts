@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto'
+import { PEM_CERTIFICATES } from '../base/certificate-summary.ts'
 import type { L7Frontend } from '../model/layer7.ts'
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** Cached, because records do not change and parsing certificates takes time. */
 const known = new WeakMap<L7Frontend, readonly X509Certificate[]>()
@@ -12,7 +11,7 @@ export function clientAuthoritiesOf(frontend: L7Frontend): readonly X509Certific
   if (!enabled || clientVerify === 'none') return []
   const before = known.get(frontend)
   if (before !== undefined) return before
-  const found = clientCa.match(PEM)?.flatMap((pem) => certificateIn(pem) ?? []) ?? []
+  const found = clientCa.match(PEM_CERTIFICATES)?.flatMap((pem) => certificateIn(pem) ?? []) ?? []
   known.set(frontend, found)
   return found
 }
