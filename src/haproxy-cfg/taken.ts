@@ -1,3 +1,4 @@
+import { REFUSALS } from '../model/l7-rules.ts'
 import { isIP } from 'node:net'
 import { FRAMING_HEADERS } from '../base/framing-headers.ts'
 import { type Line, secondsOf } from './lines.ts'
@@ -152,13 +153,12 @@ export function plainText(text: string): string {
   return /%\[|%[a-zA-Z{+]/.test(text) ? refuse('a computed value has no counterpart') : text.replaceAll('%%', '%')
 }
 
-/** Statuses with which rules refuse. */
-const REFUSALS = new Set('400 401 403 404 405 410 429 500 502 503 504'.split(' '))
+const isRefusal = (status: string): boolean => REFUSALS.some((known) => String(known) === status)
 
 /** Parses the status of a deny or tarpit. */
 export function statusIn([option, status = '', ...more]: readonly string[]): object {
   if (option === undefined) return {}
   const isStatus = (option === 'deny_status' || option === 'status') && more.length === 0
   if (!isStatus) refuse(`${option} has no counterpart`)
-  return REFUSALS.has(status) ? { status: wholeNumber(status) } : refuse(`rules do not refuse with ${status}`)
+  return isRefusal(status) ? { status: wholeNumber(status) } : refuse(`rules do not refuse with ${status}`)
 }
